@@ -17,7 +17,7 @@ TARGET = ROOT / "config" / "models.json"
 
 sys.path.insert(0, str(ROOT / "layers" / "opencrab" / "python"))
 
-from opencrab.adapters.providers.catalogue.prices import Listed, read_list  # noqa: E402  - found just now
+from opencrab.adapters.providers.catalogue.prices import PriceEntry, read_list  # noqa: E402  - found just now
 from opencrab.adapters.system_clock import SystemClock  # noqa: E402
 
 
@@ -31,14 +31,14 @@ def installed() -> list[dict[str, Any]]:
     ]
 
 
-def document(listed: Mapping[str, Listed], today: date, source: str) -> str:
+def document(listed: Mapping[str, PriceEntry], today: date, source: str) -> str:
     """The file: one line a model, sorted."""
     lines = [f"{json.dumps(name)}:{_line(entry)}" for name, entry in sorted(listed.items())]
     head = f'"as_of":"{today.isoformat()}","source":{json.dumps(source)}'
     return "".join(("{", head, ',"models":{\n', ",\n".join(lines), "\n}}\n"))
 
 
-def _line(entry: Listed) -> str:
+def _line(entry: PriceEntry) -> str:
     values: dict[str, Any] = {part: float(usd) for part, usd in entry.parts.items()}
     values["context"] = entry.context
     values["max_input_tokens"] = entry.max_input_tokens

@@ -1,13 +1,13 @@
 """What an agent knows, linked in a store as the action does it."""
 
 from opencrab.domain.memory.knowledge_graph import Edge, Node
-from opencrab.domain.memory.knowledge_link import Link
+from opencrab.domain.memory.knowledge_link import KnowledgeLink
 from opencrab.ports.documents import Facts
 
 
 def link(facts: Facts, agent_id: str, origin: Node, edge: Edge, target: Node) -> Edge:
     """Keep that one thing relates to another."""
-    linking = Link(origin, edge, target)
+    linking = KnowledgeLink(origin, edge, target)
     stored = facts.several(agent_id, *linking.names)
 
     def count(kind: str) -> int:

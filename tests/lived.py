@@ -8,7 +8,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.conversation.session import Hearing, Participant, Session
 from opencrab.domain.document import Fact, new_fact
-from opencrab.domain.erasure.request import FORGOTTEN, Lines, Mark, Scope
+from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark, Lines, Scope
 from opencrab.domain.memory.memory import (
     EXPERIENCE,
     MEMORY,
@@ -110,7 +110,9 @@ class Life:
         """Say that lines of sessions, first to last, and kept things are forgotten."""
         now = self._passed()
         named = tuple(Lines(session_id=each, first=one, last=two) for each, one, two in lines)
-        mark = Mark(scope=Scope.PERIOD, lines=named, refs=refs, everything=everything, at=now)
+        mark = ErasureMark(
+            scope=Scope.PERIOD, lines=named, refs=refs, everything=everything, at=now
+        )
         self.home.facts.commit(new_fact("hana", FORGOTTEN, self.clock.new_id(), mark))
 
     def _keep(self, kind: str, fact_id: str, value: Value) -> None:

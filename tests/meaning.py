@@ -8,7 +8,7 @@ from typing import Any
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.money.budget import Price, Usage
-from opencrab.ports.memory.search import Meant
+from opencrab.ports.memory.search import TextVectors
 from opencrab.ports.models.model import Embeddings, ModelInfo
 
 DIMENSIONS = 256
@@ -55,13 +55,13 @@ class Fake:
         texts: tuple[str, ...],
         *,
         at_most_seconds: float | None = None,
-    ) -> Meant | None:
+    ) -> TextVectors | None:
         assert agent_id
         assert at_most_seconds is not None
         if self.clock is not None:
             self.clock.advance(at_most_seconds)
         self.asked.append(texts)
-        return None if self.silent else Meant(self.name, tuple(map(vector, texts)))
+        return None if self.silent else TextVectors(self.name, tuple(map(vector, texts)))
 
 
 @dataclass

@@ -21,6 +21,12 @@ won worn written
 """
 """Participles that do not end in -ed and are not the verb itself, as `read` and `set` are."""
 
+SHARED = {
+    *("Decision", "Difference", "Outcome", "Reason", "Report", "Scope", "Span", "Summary"),
+    *("Verdict", "Wish"),
+}
+"""Names of two classes each, which the API document shows: there they may change no more."""
+
 VAGUE = {"manager", "helper", "util", "service", "tick", "cycle", "iteration"}
 
 
@@ -58,15 +64,26 @@ def test_a_vague_name_is_recognised_in_any_spelling() -> None:
         assert not VAGUE & set(_words(name)), name
 
 
-def test_a_public_function_is_no_bare_participle() -> None:
+def test_a_function_is_no_bare_participle() -> None:
     obey(_participles, modules())
 
 
 def test_a_bare_participle_is_recognised() -> None:
-    for name in ("told", "opened", "kept", "resolved"):
+    for name in ("told", "opened", "kept", "resolved", "_told"):
         assert _is_participle(name), name
-    for name in ("tell", "kept_rows", "read", "need", "_told", "speed", "feed"):
+    for name in ("tell", "kept_rows", "read", "need", "_tell", "speed", "feed"):
         assert not _is_participle(name), name
+
+
+def test_no_two_classes_share_a_name() -> None:
+    named = Counter(
+        each.name
+        for module in modules()
+        for each in module.tree.body
+        if isinstance(each, ast.ClassDef) and not each.name.startswith("_")
+    )
+    assert len(named) > 1_000
+    assert {name for name, count in named.items() if count > 1} == SHARED
 
 
 def test_a_folder_holds_sixteen_modules() -> None:
@@ -128,6 +145,7 @@ def _participles(module: Module) -> Iterator[str]:
 
 def _is_participle(name: str) -> bool:
     """Whether a name is one word and a past participle, which tells neither an act nor a thing."""
+    name = name.removeprefix("_")
     regular = re.fullmatch(r"[a-z]{3,}(?<!e)ed", name) is not None
     return (regular and name != "embed") or name in IRREGULAR.split()
 

@@ -14,7 +14,7 @@ from opencrab.engine.autonomy.heartbeat import deliver_beat, sweep_beats
 from opencrab.engine.autonomy.sweep import sweep
 from opencrab.engine.learning.nightly.schedule import nightfall, send_reviews
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import Outcome
+from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.rest.conversation.replies import Replies
 from tests.bench.standard import SAID, Installation, installation
 from tests.bench.units import Charge
@@ -170,7 +170,7 @@ def _beat(home: Installation, worker: Runtime, agent_id: str, standing: float) -
     home.clock.advance(AHEAD_SECONDS + 0.1)
     delivery = worker.home.beats.receive(visibility_seconds=30, wait_seconds=0)
     assert delivery is not None
-    assert deliver_beat(worker, delivery) is Outcome.FINISHED
+    assert deliver_beat(worker, delivery) is MessageOutcome.FINISHED
     worker.home.beats.done(delivery.receipt)
     return Beat(home.meter.writes, home.meter.reads - standing, sent)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
-from opencrab.engine.simulation.learning.scores import KINDS, STEPS, Held, Lessons, together
+from opencrab.engine.simulation.learning.scores import KINDS, STEPS, Coverage, Lessons, together
 from opencrab.engine.simulation.learning.trial import NIGHTS, TURNS, schooling
 from tests.bench.world import ROOT
 
@@ -90,7 +90,7 @@ def _effects(found: Lessons) -> str:
     return _share(found.effects_at_decision)
 
 
-def _share(held: Held) -> str:
+def _share(held: Coverage) -> str:
     return f"{held.share or 0:.1%} of {held.of:,}"
 
 

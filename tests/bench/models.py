@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer
-from opencrab.adapters.providers.transport.exchange import Opened, Reply
+from opencrab.adapters.providers.transport.exchange import OpenReply, Reply
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint
 from opencrab.domain.agents.agent import Agent
@@ -18,7 +18,7 @@ from opencrab.domain.turn.record import Call
 from opencrab.domain.turn.task_type import think_context
 from opencrab.domain.turn.turn import Trigger
 from opencrab.engine.models import router
-from opencrab.ports.models.model import ActionSchema, ChatRequest, ModelInfo, Returned, Said
+from opencrab.ports.models.model import ActionSchema, ChatMessage, ChatRequest, ModelInfo, Returned
 from tests.bench.turns import cpu_ms
 from tests.contract.speaking import VENDORS, Vendor
 from tests.unit.engine.known_models import Known
@@ -61,8 +61,8 @@ class _Memory:
     @contextmanager
     def open(
         self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
-    ) -> Iterator[Opened]:
-        yield Opened(200, self._headers, iter((self._body,)))
+    ) -> Iterator[OpenReply]:
+        yield OpenReply(200, self._headers, iter((self._body,)))
 
 
 def request(messages: int = MESSAGES, actions: int = ACTIONS) -> ChatRequest:
@@ -73,14 +73,14 @@ def request(messages: int = MESSAGES, actions: int = ACTIONS) -> ChatRequest:
         "required": ["path"],
         "additionalProperties": False,
     }
-    turns: list[Said | Returned] = []
+    turns: list[ChatMessage | Returned] = []
     for place in range(messages // 4):
         call = Call(id=f"c{place}_0", name="action_1", arguments={"path": "メモ.txt"})
         turns += [
-            Said("user", f"{place}番目の質問です。今日の予定をメモに書いてください。"),
-            Said("assistant", "", calls=(call,)),
+            ChatMessage("user", f"{place}番目の質問です。今日の予定をメモに書いてください。"),
+            ChatMessage("assistant", "", calls=(call,)),
             Returned(call.id, call.name, '{"done": true}'),
-            Said("assistant", "書きました。ほかに何かありますか。"),
+            ChatMessage("assistant", "書きました。ほかに何かありますか。"),
         ]
     listed = tuple(
         ActionSchema(name=f"action_{n}", description="ファイルに書きます。", parameters=schema)

@@ -6,9 +6,9 @@ The fake scores as Lucene does, so that what is measured is the product's code a
 from collections.abc import Iterator
 
 from opencrab.adapters.opensearch.search import OpenSearch
-from opencrab.adapters.search_rows import Batch, Past, Seen
+from opencrab.adapters.search_rows import Batch, IndexProgress, Past
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.erasure.request import Mark
+from opencrab.domain.erasure.request import ErasureMark
 from opencrab.domain.memory.search_row import Row
 from opencrab.ports.memory.search import Query
 from tests.bench.memory_system import Doc, batches_of, rows_of
@@ -22,10 +22,10 @@ class ToldPast(Past):
     def __init__(self, batches: list[Batch]) -> None:
         self._batches = batches
 
-    def news(self, agent_id: str, seen: Seen, *session_ids: str) -> Iterator[Batch]:
+    def news(self, agent_id: str, seen: IndexProgress, *session_ids: str) -> Iterator[Batch]:
         return iter(self._batches if seen.at is None else ())
 
-    def marks(self, agent_id: str) -> Iterator[tuple[str, Mark]]:
+    def marks(self, agent_id: str) -> Iterator[tuple[str, ErasureMark]]:
         return iter(())
 
     def again(self, agent_id: str, row: Row) -> Row | None:

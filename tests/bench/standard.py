@@ -17,14 +17,14 @@ from moto.dynamodb.models import dynamodb_backends
 
 from opencrab.adapters.dynamodb.conversation import line as line_items
 from opencrab.adapters.dynamodb.conversation import session as session_items
-from opencrab.adapters.dynamodb.conversation.session import Counted
+from opencrab.adapters.dynamodb.conversation.session import CountedSession
 from opencrab.adapters.dynamodb.home import stores_on
 from opencrab.adapters.dynamodb.item import Item
 from opencrab.adapters.dynamodb.table import Table
 from opencrab.adapters.dynamodb.turn.journal import OnTurn
 from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.providers.registry import ProviderModels
-from opencrab.adapters.providers.transport.exchange import Opened, Reply, Transport
+from opencrab.adapters.providers.transport.exchange import OpenReply, Reply, Transport
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul, ThinkingStyle
@@ -93,10 +93,10 @@ class Thinking:
     @contextmanager
     def open(
         self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
-    ) -> Iterator[Opened]:
+    ) -> Iterator[OpenReply]:
         """`Transport.open`: a server that has no streams."""
         reply = self.send(url, headers=headers, body=body, timeout_seconds=timeout_seconds)
-        yield Opened(reply.status, reply.headers, iter((reply.body,)))
+        yield OpenReply(reply.status, reply.headers, iter((reply.body,)))
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Installation:
             created_at=self.clock.now(),
             updated_at=self.clock.now(),
         )
-        self._keep(session_items.to_item(Counted(session, lines, lines + 1)))
+        self._keep(session_items.to_item(CountedSession(session, lines, lines + 1)))
         for number in range(1, lines + 1):
             line = history_line(self.clock, session.id, agent_id, number)
             self._keep(line_items.to_item(line.replaced(sequence=number, group_line=number)))

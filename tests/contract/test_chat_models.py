@@ -15,7 +15,7 @@ from opencrab.adapters.providers.wire.wire import Endpoint
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.money.budget import Price
 from opencrab.domain.turn.record import Answer
-from opencrab.ports.models.model import ActionSchema, ChatModel, ChatRequest, ModelInfo, Said
+from opencrab.ports.models.model import ActionSchema, ChatMessage, ChatModel, ChatRequest, ModelInfo
 from tests.contract.speaking import VENDORS, Vendor
 from tests.unit.adapters.providers.fake import Replying
 from tests.unit.adapters.providers.stub import Canned, Received, json_of, serving
@@ -100,7 +100,7 @@ def prepared(request: pytest.FixtureRequest, transport: HttpxTransport) -> Itera
 
 
 def _request(words: str = "こんにちは。Hello. 🦀") -> ChatRequest:
-    turns = (Said("user", words, name="rin"),)
+    turns = (ChatMessage("user", words, name="rin"),)
     return ChatRequest("", (WRITE,), "あなたは蟹です。", turns, 200, timeout_seconds=10.0)
 
 

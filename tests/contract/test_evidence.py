@@ -1,7 +1,7 @@
 """Evidence is read at once: a closed day counts once, and days since are told one by one."""
 
 from opencrab.domain.document import new_fact
-from opencrab.domain.learning.evidence import EVIDENCE, STANDING, Evidence, Standing
+from opencrab.domain.learning.evidence import EVIDENCE, STANDING, ClosedEvidence, Evidence
 from opencrab.ports.home import Home
 from opencrab.ports.learning import Known, load_known
 
@@ -22,12 +22,12 @@ def test_a_closed_day_counts_once(home: Home) -> None:
         new_fact("hana", EVIDENCE, OPEN, turns(90)),
     )
     assert load_known(home.facts, "mika").evidence == turns(4)
-    closed = Standing(closed_to=CLOSED, evidence=turns(5))
+    closed = ClosedEvidence(closed_to=CLOSED, evidence=turns(5))
     home.facts.commit(new_fact("mika", EVIDENCE, STANDING, closed))
     assert load_known(home.facts, "mika") == Known(turns(7), {OPEN: turns(2)}, OPEN)
 
 
 def test_what_is_closed_is_known_to_its_last_day(home: Home) -> None:
-    closed = Standing(closed_to=CLOSED, evidence=turns(5))
+    closed = ClosedEvidence(closed_to=CLOSED, evidence=turns(5))
     home.facts.commit(new_fact("mika", EVIDENCE, STANDING, closed))
     assert load_known(home.facts, "mika") == Known(turns(5), {}, CLOSED)

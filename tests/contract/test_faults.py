@@ -9,14 +9,14 @@ import pytest
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint
 from opencrab.domain.models.fault import Unanswered
-from opencrab.ports.models.model import ChatRequest, ModelInfo, Said
+from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
 from tests.contract.faults import Vendor, cases, table
 from tests.contract.trouble import Trouble
 from tests.unit.adapters.providers.fake import Replying
 
 KEY = "canary-5f1c9e7a20"
 INFO = ModelInfo(name="crab:crab-1")
-REQUEST = ChatRequest("crab-1", (), "あなたは蟹です", (Said("user", "こんにちは"),), 64)
+REQUEST = ChatRequest("crab-1", (), "あなたは蟹です", (ChatMessage("user", "こんにちは"),), 64)
 PAGE = Path(__file__).parents[2] / "docs" / "design" / "model-errors.md"
 
 

@@ -1,12 +1,12 @@
 """The health of providers: shared by all workers, and changed only by who knew the newest."""
 
-from opencrab.domain.models.health import FAILURES, Health, record_failure
+from opencrab.domain.models.health import FAILURES, BreakerState, record_failure
 from opencrab.ports.home import Home
 from tests.contract.example import NOW, later
 from tests.contract.waiting import at_once
 
-ILL = Health(failures=1, failed_at=NOW)
-WORSE = Health(failures=3, failed_at=later(1.5), paused_until=later(31.123456))
+ILL = BreakerState(failures=1, failed_at=NOW)
+WORSE = BreakerState(failures=3, failed_at=later(1.5), paused_until=later(31.123456))
 NAMES = ["openai", "my-vllm", "社内モデル", "a.b[0].c", "health", "#x :y", "x" * 200]
 
 

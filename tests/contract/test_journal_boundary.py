@@ -3,14 +3,14 @@
 import pytest
 
 from opencrab.domain.conversation.message import Instruction
-from opencrab.domain.models.health import Health
+from opencrab.domain.models.health import BreakerState
 from opencrab.domain.models.preferences import Preferences
 from opencrab.ports.home import Home
 from opencrab.ports.turn.journal import Boundary
 from tests.contract.example import JAPANESE, NOW, admitted, later, line, turn
 
 LIMITS = {"turn_micro_usd": 7, "session_micro_usd": 70, "heartbeat_percent": 0}
-ILL = Health(failures=2, failed_at=NOW, paused_until=later(30))
+ILL = BreakerState(failures=2, failed_at=NOW, paused_until=later(30))
 
 
 def test_by_itself_nothing_is_to_be_known(home: Home) -> None:

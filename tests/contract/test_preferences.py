@@ -10,7 +10,7 @@ from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.models.preferences import DatedPrice, Preferences, ProviderChange
 from opencrab.domain.money.budget import Price
 from opencrab.ports.home import Home
-from opencrab.ports.models.preferences import Stored
+from opencrab.ports.models.preferences import StoredPreferences
 from tests.contract.example import NOW, turn
 from tests.contract.homes import OpenHome, sqlite
 from tests.contract.waiting import at_once
@@ -36,16 +36,16 @@ def version_seen(home: Home) -> int:
 
 
 def test_nobody_changed_anything_at_first(home: Home) -> None:
-    assert home.preferences.get() == Stored(Preferences(), 0)
+    assert home.preferences.get() == StoredPreferences(Preferences(), 0)
     assert version_seen(home) == 0
 
 
 def test_what_was_saved_comes_back_with_its_version(home: Home) -> None:
-    assert home.preferences.save(FULL, 0) == Stored(FULL, 1)
-    assert home.preferences.get() == Stored(FULL, 1)
+    assert home.preferences.save(FULL, 0) == StoredPreferences(FULL, 1)
+    assert home.preferences.get() == StoredPreferences(FULL, 1)
     assert version_seen(home) == 1
-    assert home.preferences.save(Preferences(), 1) == Stored(Preferences(), 2)
-    assert home.preferences.get() == Stored(Preferences(), 2)
+    assert home.preferences.save(Preferences(), 1) == StoredPreferences(Preferences(), 2)
+    assert home.preferences.get() == StoredPreferences(Preferences(), 2)
     assert version_seen(home) == 2
 
 
@@ -61,7 +61,7 @@ def test_a_change_of_something_older_is_a_conflict(home: Home) -> None:
         with pytest.raises(Conflict) as refusal:
             home.preferences.save(Preferences(), version)
         assert refusal.value.cure
-    assert home.preferences.get() == Stored(FULL, 1)
+    assert home.preferences.get() == StoredPreferences(FULL, 1)
     assert version_seen(home) == 1
 
 
@@ -99,5 +99,5 @@ def test_a_process_that_starts_later_finds_them(opens: OpenHome, tmp_path: Path)
     with opens(tmp_path, FakeClock(NOW)) as home:
         home.preferences.save(FULL, 0)
     with opens(tmp_path, FakeClock(NOW)) as home:
-        assert home.preferences.get() == Stored(FULL, 1)
+        assert home.preferences.get() == StoredPreferences(FULL, 1)
         assert version_seen(home) == 1

@@ -5,7 +5,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from opencrab.adapters.dynamodb.conversation.session import Counted
+from opencrab.adapters.dynamodb.conversation.session import CountedSession
 from opencrab.adapters.dynamodb.table import Cancelled
 from opencrab.adapters.dynamodb.turn.journal import DynamoJournal
 from tests.crash.ground import Answer, Arguments, Calls
@@ -226,7 +226,7 @@ class GuessKept(Mutation):
     scenarios = ("two", "mentored")
 
     class _Journal(DynamoJournal):
-        def _corrected(self, refusal: Cancelled, place: int, session_id: str) -> Counted:
+        def _corrected(self, refusal: Cancelled, place: int, session_id: str) -> CountedSession:
             return self._known(session_id)
 
     def journal(self) -> type[Any] | None:

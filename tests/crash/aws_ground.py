@@ -16,7 +16,11 @@ from opencrab.adapters.dynamodb import document as facts
 from opencrab.adapters.dynamodb.conversation import line as lines
 from opencrab.adapters.dynamodb.conversation import session as sessions
 from opencrab.adapters.dynamodb.conversation import utterance
-from opencrab.adapters.dynamodb.conversation.session import Counted, DynamoSessions, Seen
+from opencrab.adapters.dynamodb.conversation.session import (
+    CountedSession,
+    DynamoSessions,
+    SessionCache,
+)
 from opencrab.adapters.dynamodb.home import stores_on
 from opencrab.adapters.dynamodb.item import Item, plain
 from opencrab.adapters.dynamodb.table import Table
@@ -44,18 +48,18 @@ QUEUES = ("turns", "deliveries", "compactions", "interactions", "beats", "nights
 UNORDERED = {"beats", "nights"}
 
 
-class Forgetful(Seen):
+class Forgetful(SessionCache):
     """A memory that never gets beyond its first look: the oldest guess that there can be."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._first: dict[str, Counted] = {}
+        self._first: dict[str, CountedSession] = {}
 
-    def note(self, counted: Counted) -> Counted:
+    def note(self, counted: CountedSession) -> CountedSession:
         self._first.setdefault(counted.session.id, counted)
         return counted
 
-    def guess(self, session_id: str) -> Counted | None:
+    def guess(self, session_id: str) -> CountedSession | None:
         return self._first.get(session_id)
 
 
@@ -99,7 +103,7 @@ class AwsGround:
     def enter(self, stage: Stage) -> None:
         self._stage = stage
         self._wire = Wire(self.state, self.clock, stage)
-        self._outside = self._process(None, Seen(), NoBug())
+        self._outside = self._process(None, SessionCache(), NoBug())
 
     def wipe(self, seen: Watch, profiles: Iterable[Profile]) -> None:
         self.state.wipe()
@@ -107,7 +111,7 @@ class AwsGround:
         self._account.begin_again()
         self._warm, self._shared = {}, None
         self._wire = Wire(self.state, self.clock, self._stage)
-        self._outside = self._process(None, Seen(), NoBug())
+        self._outside = self._process(None, SessionCache(), NoBug())
         for profile in profiles:
             if not self.state.put_back(profile.agent.id):
                 self._outside.home.agents.create(profile)
@@ -152,11 +156,11 @@ class AwsGround:
     def _born(self, task: Task) -> Process:
         match self._stage.weather.memory:
             case Memory.FRESH:
-                return self._process(task, Seen(), self._stage.bug)
+                return self._process(task, SessionCache(), self._stage.bug)
             case Memory.WARM:
                 known = self._warm.get(task.name)
                 if known is None or (known.owner is not None and known.owner.dead):
-                    known = self._process(task, Seen(), self._stage.bug)
+                    known = self._process(task, SessionCache(), self._stage.bug)
                 # It dies with whoever lives in it last.
                 self._warm[task.name] = replace(known, owner=task)
                 return known
@@ -164,7 +168,7 @@ class AwsGround:
                 self._shared = self._shared or self._process(None, Forgetful(), self._stage.bug)
                 return self._shared
 
-    def _process(self, owner: Task | None, seen: Seen, bug: Bug) -> Process:
+    def _process(self, owner: Task | None, seen: SessionCache, bug: Bug) -> Process:
         def through(service: str, ask: Calls) -> Calls:
             return bug.calls(service, self._wire.around(service, ask), self.state)
 

@@ -22,7 +22,7 @@ from opencrab.engine.autonomy.sweep import sweep
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.pausing import goal_fact
 from opencrab.engine.runtime import Rules
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import ChatModel
@@ -199,7 +199,7 @@ class Errand:
             if delivery is None:
                 return False
             try:
-                if run_turn(self.runtime, delivery, Pace()) is Outcome.FINISHED:
+                if run_turn(self.runtime, delivery, Pace()) is MessageOutcome.FINISHED:
                     queue.done(delivery.receipt)
             except Unavailable:
                 queue.continue_later(delivery.receipt, 2)

@@ -10,7 +10,7 @@ from opencrab.domain.turn.record import CallResult, CallState
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.goals import instructions
 from opencrab.engine.turn.admission import admit
-from opencrab.ports.models.model import Said
+from opencrab.ports.models.model import ChatMessage
 from tests.crash.errand import OWNER, Errand, Trouble
 from tests.crash.scheduling import Killed
 
@@ -171,7 +171,9 @@ def steer(errand: Errand, points: list[int]) -> list[str]:
     _with_client(errand, points, act)
     found = [*_completed(errand, extra=len(points) - 1), *_always(errand)]
     later = errand.house.provider.seen[thought[0] + 1 :] if thought else []
-    heard = [any(STEER in m.text for m in seen.turns if isinstance(m, Said)) for seen in later]
+    heard = [
+        any(STEER in m.text for m in seen.turns if isinstance(m, ChatMessage)) for seen in later
+    ]
     if not all(heard):
         found.append(f"heard: {heard}")
     return found

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from opencrab.adapters.sqlite.agents import session_row
-from opencrab.adapters.sqlite.database import Batch, Database
+from opencrab.adapters.sqlite.database import Database, WriteBatch
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.turn.record import ActionIntent, CallState, ModelResult, Record, record_key
 from opencrab.domain.turn.turn import Turn, TurnStatus
@@ -242,5 +242,5 @@ class SessionChangedTwice(BadAdapter):
                     body = items.get(f"SESSION#{turn.session_id}", "S")
                     session = Session.read(turn.session_id, body)
                     row = session_row(session.after(change.session, change.at))
-                    items.write(Batch(put=[row]))
+                    items.write(WriteBatch(put=[row]))
             return turn

@@ -21,7 +21,7 @@ from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.turn.record import Answer, Call, Reflection
 from opencrab.domain.value import MicroUsd, Value
 from opencrab.ports.conversation.channel import Panel
-from opencrab.ports.models.model import ChatModel, ChatRequest, ModelInfo, Said
+from opencrab.ports.models.model import ChatMessage, ChatModel, ChatRequest, ModelInfo
 from opencrab.ports.turn.action import ActionContext
 
 PRICE = Price(input_per_million=1_000_000, output_per_million=2_000_000)
@@ -102,7 +102,7 @@ class ScriptedModel:
 
     def encode(self, request: ChatRequest) -> bytes:
         shown = "".join(
-            message.text if isinstance(message, Said) else message.content
+            message.text if isinstance(message, ChatMessage) else message.content
             for message in request.turns
         )
         return (request.system + shown).encode()
@@ -110,7 +110,8 @@ class ScriptedModel:
     def chat(self, request: ChatRequest, body: bytes) -> Answer:
         name = self.info.name
         step = sum(
-            isinstance(message, Said) and any(_OWN_CALL.fullmatch(c.id) for c in message.calls)
+            isinstance(message, ChatMessage)
+            and any(_OWN_CALL.fullmatch(c.id) for c in message.calls)
             for message in request.turns
         )
         key = self._script_of(request)
@@ -138,7 +139,7 @@ class ScriptedModel:
 
     def _script_of(self, request: ChatRequest) -> str:
         name, last = self.info.name.partition(":")[2], request.turns[-1]
-        text = last.text if isinstance(last, Said) else ""
+        text = last.text if isinstance(last, ChatMessage) else ""
         served = _SERVED.search(text)
         if served is None:
             return name

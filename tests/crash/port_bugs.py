@@ -9,7 +9,7 @@ from opencrab.domain.errors import NeverSent, Unavailable
 from opencrab.domain.turn.action import Effect
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.conversation.channel import Channel
+from opencrab.ports.conversation.channel import DeliveryChannel
 from opencrab.ports.turn.action import Action, Actions
 from opencrab.ports.workspace.files import FileInfo
 from tests.crash.over import BadAdapter, BadEngine, Over
@@ -87,10 +87,10 @@ class OnceAgain(Mutation):
 class _Channels(Mutation):
     over: type[Over]
 
-    def channels(self, runtime: Runtime, world: World) -> Mapping[str, Channel]:
+    def channels(self, runtime: Runtime, world: World) -> Mapping[str, DeliveryChannel]:
         """Every channel with something wrong in front of it."""
         return {
-            kind: cast(Channel, self.over(channel, world, runtime))
+            kind: cast(DeliveryChannel, self.over(channel, world, runtime))
             for kind, channel in runtime.channels.items()
         }
 

@@ -11,7 +11,7 @@ from opencrab.domain.errors import Conflict, Unavailable
 from opencrab.engine.autonomy.sweep import sweep
 from opencrab.engine.conversation.delivery import deliver
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.turn.queue import Delivery, Queue
 from tests.crash.invariants import problems
@@ -238,12 +238,14 @@ class Run:
         with suppress(Unavailable):
             sweep(self._runtime)
 
-    def _run_turn(self, delivery: Delivery) -> Outcome:
+    def _run_turn(self, delivery: Delivery) -> MessageOutcome:
         left = iter(range(self._plan.patience()))
         pace = Pace(seconds_left=lambda: 0.0 if next(left, None) is None else 1e9)
         return run_turn(self._runtime, delivery, pace)
 
-    def _work(self, queue: Queue, visibility: int, handle: Callable[[Delivery], Outcome]) -> None:
+    def _work(
+        self, queue: Queue, visibility: int, handle: Callable[[Delivery], MessageOutcome]
+    ) -> None:
         """What the local runner and the Lambda handlers do with one message."""
         task = self._scheduler.current
         if task is not None:
@@ -256,7 +258,7 @@ class Run:
             return
         try:
             outcome = handle(delivery)
-            if outcome is Outcome.FINISHED:
+            if outcome is MessageOutcome.FINISHED:
                 queue.done(delivery.receipt)
             else:
                 self._scheduler.hand_backs += 1

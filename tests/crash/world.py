@@ -11,7 +11,7 @@ from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.conversation.channel import Channel
+from opencrab.ports.conversation.channel import DeliveryChannel
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import ChatModel
 from tests.crash.ground import START, Ground, NoBug
@@ -120,7 +120,7 @@ class World:
             clock=self.clock,
             models=self.provider,
             actions=self.actions,
-            channels={kind: cast(Channel, gate) for kind, gate in channels.items()},
+            channels={kind: cast(DeliveryChannel, gate) for kind, gate in channels.items()},
             rules=scenarios[0].rules,
             consequences=CONSEQUENCES,
             jobs=JOBS,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from opencrab.domain.discord.community import Reply
+from opencrab.domain.discord.community import InteractionReply
 from opencrab.domain.errors import OpenCrabError
 from opencrab.ports.discord import Attachment, Payload
 
@@ -41,13 +41,13 @@ class RecordingDiscord:
     failing: list[OpenCrabError] = field(default_factory=list)
     lost: list[OpenCrabError] = field(default_factory=list)
 
-    def edit_reply(self, reply: Reply, message: Payload, *files: Attachment) -> str:
+    def edit_reply(self, reply: InteractionReply, message: Payload, *files: Attachment) -> str:
         return self._call("edit_reply", reply.id, message)
 
-    def delete_reply(self, reply: Reply) -> None:
+    def delete_reply(self, reply: InteractionReply) -> None:
         self._call("delete_reply", reply.id, {})
 
-    def follow_up(self, reply: Reply, message: Payload, *files: Attachment) -> str:
+    def follow_up(self, reply: InteractionReply, message: Payload, *files: Attachment) -> str:
         return self._call("follow_up", reply.id, message)
 
     def post(

@@ -12,7 +12,7 @@ from opencrab.domain.turn.turn import Turn
 from opencrab.engine.agents import vital_signs
 from opencrab.engine.autonomy.heartbeat import beats, deliver_beat
 from opencrab.engine.autonomy.sweep import sweep
-from opencrab.engine.turn.pace import Outcome
+from opencrab.engine.turn.pace import MessageOutcome
 from tests.crash.outside import Reply, Script
 from tests.e2e.house import House
 
@@ -53,7 +53,7 @@ def drain(house: House, *, twice: bool = False) -> int:
     handled, queue = 0, house.runtime.home.beats
     while (delivery := queue.receive(visibility_seconds=60, wait_seconds=0)) is not None:
         outcomes = [deliver_beat(house.runtime, delivery) for _ in range(1 + twice)]
-        if outcomes[0] is Outcome.FINISHED:
+        if outcomes[0] is MessageOutcome.FINISHED:
             queue.done(delivery.receipt)
         handled += 1
     return handled

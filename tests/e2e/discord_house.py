@@ -25,10 +25,10 @@ from opencrab.domain.value import Language
 from opencrab.engine.autonomy.sweep import sweep
 from opencrab.engine.conversation.delivery import deliver
 from opencrab.engine.runtime import Rules
-from opencrab.engine.turn.pace import Outcome
+from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.discord.commands import COMMANDS
 from opencrab.gateways.discord.interactions import worker
-from opencrab.ports.conversation.channel import Channel
+from opencrab.ports.conversation.channel import DeliveryChannel
 from opencrab.ports.discord import Discord
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import ChatModel
@@ -103,7 +103,7 @@ class DiscordHouse(House):
         self.handed: list[tuple[str, Delivery]] = []
         self.marked: dict[tuple[str, str], None] = {}
         self.problems: list[str] = []
-        self.spoil: Callable[[Channel], Channel] = lambda channel: channel
+        self.spoil: Callable[[DeliveryChannel], DeliveryChannel] = lambda channel: channel
         self.discord = self._open.enter_context(FakeDiscord(self.clock, self._at_the_door))
         self._bare = self.runtime
         self.provider.wrap = lambda model: cast(ChatModel, Pointed(model, "model", self))
@@ -182,7 +182,7 @@ class DiscordHouse(House):
             ("deliveries", home.deliveries),
         )
 
-    def handle(self, name: str, delivery: Delivery) -> Outcome:
+    def handle(self, name: str, delivery: Delivery) -> MessageOutcome:
         """What the function behind a queue does with one message."""
         match name:
             case "interactions":
@@ -230,7 +230,7 @@ class DiscordHouse(House):
         except Unavailable:
             queue.continue_later(delivery.receipt, 2)
             return True
-        if outcome is Outcome.FINISHED:
+        if outcome is MessageOutcome.FINISHED:
             queue.done(delivery.receipt)
         return True
 

@@ -39,9 +39,9 @@ from opencrab.domain.memory.summary import (
     COMPACTION,
     SUMMARY,
     Compaction,
-    Source,
     Span,
     Summary,
+    SummarySource,
     Topic,
     summary_key,
 )
@@ -309,8 +309,8 @@ def _inner(life: Life) -> None:
 def _summaries(life: Life) -> None:
     now = life.house.clock.now()
     for number, sources, parts in (
-        (1, (Source(session_id="direct", first=1, last=9),), ()),
-        (2, (Source(session_id="kais", first=1, last=9),), ()),
+        (1, (SummarySource(session_id="direct", first=1, last=9),), ()),
+        (2, (SummarySource(session_id="kais", first=1, last=9),), ()),
         (3, (), ("S1", "S2")),
         (4, (), ("S2",)),
     ):

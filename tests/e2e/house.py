@@ -25,7 +25,7 @@ from opencrab.engine.conversation.delivery import deliver
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.admission import admit
 from opencrab.engine.turn.background import run_background
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import ChatModel, ChatRequest
@@ -191,12 +191,12 @@ class House:
         lines = self.home.journal.lines("s", after=1, limit=1_000)
         return [line for line in lines if line.kind in (kinds or tuple(LineKind))]
 
-    def _turn(self, delivery: Delivery) -> Outcome:
+    def _turn(self, delivery: Delivery) -> MessageOutcome:
         return run_turn(self.runtime, delivery, Pace())
 
-    def _one(self, queue: Queue, handle: Callable[[Delivery], Outcome]) -> bool:
+    def _one(self, queue: Queue, handle: Callable[[Delivery], MessageOutcome]) -> bool:
         visibility = self.runtime.rules.visibility_seconds
         delivery = queue.receive(visibility_seconds=visibility, wait_seconds=0)
-        if delivery is not None and handle(delivery) is Outcome.FINISHED:
+        if delivery is not None and handle(delivery) is MessageOutcome.FINISHED:
             queue.done(delivery.receipt)
         return delivery is not None

@@ -26,7 +26,7 @@ from opencrab.domain.turn.record import Answer
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.admission import admit
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import is_suspect, run_turn
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import ChatModel, ChatRequest
@@ -186,7 +186,7 @@ class Machine:
 
     def _carry(self, running: Running) -> None:
         pace = Pace(between_steps=self._between_steps)
-        if run_turn(self.runtime, running.delivery, pace) is Outcome.FINISHED:
+        if run_turn(self.runtime, running.delivery, pace) is MessageOutcome.FINISHED:
             self.home.turns.done(running.delivery.receipt)
 
     def _between_steps(self, turn: Turn) -> None:

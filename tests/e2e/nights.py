@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from opencrab.adapters.sqlite.database import Batch
+from opencrab.adapters.sqlite.database import WriteBatch
 from opencrab.adapters.sqlite.usage import add_counts, call_counts, stored_row
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import MIND, Mind
@@ -27,7 +27,7 @@ from opencrab.engine.learning import changes as learned
 from opencrab.engine.learning.nightly.run import run_night
 from opencrab.engine.learning.nightly.schedule import nightfall
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from tests.contract.example import usage_row
 from tests.crash.outside import Reply
 from tests.e2e.house import House
@@ -139,7 +139,7 @@ def drain(house: House, *, twice: bool = False) -> int:
     queue, handled = house.runtime.home.nights, 0
     while (delivery := queue.receive(visibility_seconds=600, wait_seconds=0)) is not None:
         outcomes = [run_night(house.runtime, delivery, Pace()) for _ in range(1 + twice)]
-        if outcomes[0] is Outcome.FINISHED:
+        if outcomes[0] is MessageOutcome.FINISHED:
             queue.done(delivery.receipt)
         handled += 1
     return handled
@@ -183,7 +183,7 @@ def count(house: House, *rows: UsageRow, kept: bool = False) -> None:
     """Count calls as the journal does; the rows themselves are there only if `kept`."""
     tallies: Any = house.home.tallies
     counts = call_counts(rows)
-    batch = Batch(new=[stored_row(row) for row in rows if kept])
+    batch = WriteBatch(new=[stored_row(row) for row in rows if kept])
     with tallies._database.writing() as items:
         add_counts(batch, counts, items.several([one.place for one in counts]))
         items.write(batch)

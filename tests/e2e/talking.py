@@ -8,7 +8,7 @@ from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import Answer, Call
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
-from opencrab.ports.models.model import ChatModel, ChatRequest, Said
+from opencrab.ports.models.model import ChatMessage, ChatModel, ChatRequest
 from tests.e2e.house import House
 
 DONE = "declare_done"
@@ -61,7 +61,7 @@ class Talking(_Instead):
 
     def chat(self, request: ChatRequest, body: bytes) -> Answer:
         name = self.model.info.name.partition(":")[2]
-        shown = "\n".join(said.text for said in request.turns if isinstance(said, Said))
+        shown = "\n".join(said.text for said in request.turns if isinstance(said, ChatMessage))
         self.talk.asked.append((name, shown))
         says = self.talk.says.pop(0) if self.talk.says else DONE
         usage = Usage(input_tokens=1, output_tokens=1)

@@ -10,7 +10,7 @@ import pytest
 
 from opencrab.adapters.discord.channel import DiscordChannel
 from opencrab.domain.conversation.message import Utterance
-from opencrab.ports.conversation.channel import Channel
+from opencrab.ports.conversation.channel import DeliveryChannel
 from tests.contract.homes import HOMES
 from tests.e2e.discord_ends import Scene
 from tests.e2e.discord_plays import AT_A_POINT, HTTP, SCENES, Stage
@@ -57,7 +57,7 @@ def test_messages_that_come_again_change_nothing(stage: Stage, scene: Scene) -> 
 class Spoilt:
     """A channel with a fault of its own."""
 
-    def __init__(self, channel: Channel, *, repeatable: bool, deaf: bool = False) -> None:
+    def __init__(self, channel: DeliveryChannel, *, repeatable: bool, deaf: bool = False) -> None:
         self._channel = channel
         self._repeatable = repeatable
         self._deaf = deaf

@@ -56,7 +56,7 @@ def test_one_to_which_another_was_left_meanwhile_is_not_retired(home: House) -> 
     stays, made = useless(home)
     goes = keeps(home, *WORDS["en"][:2])
     merging = made.replaced(id="0" * 26, subject=goes, after={"remark": "merge", "other": stays})
-    learned.write(home.runtime.home.facts, "crab", learned.Change(merging))
+    learned.write(home.runtime.home.facts, "crab", learned.LearningChange(merging))
     follow(home.runtime, "crab", merging.id, "owner")
     with pytest.raises(Conflict, match="was left to") as refused:
         follow(home.runtime, "crab", made.id, "owner")

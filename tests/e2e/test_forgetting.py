@@ -29,10 +29,10 @@ from opencrab.domain.memory.working_memory import WORKING
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Value
-from opencrab.engine.erasure.erase import Report, forget, lineage
+from opencrab.engine.erasure.erase import ErasureReport, forget, lineage
 from opencrab.engine.memory.records import gate_of
 from opencrab.ports.memory.search import Query
-from opencrab.ports.models.model import Said
+from opencrab.ports.models.model import ChatMessage
 from opencrab.ports.turn.action import ActionContext
 from tests.contract.homes import HOMES
 from tests.crash.errand import RICH
@@ -84,7 +84,7 @@ def texts(house: House, session_id: str = "direct") -> list[str]:
     return [line.text for line in house.home.journal.lines(session_id)]
 
 
-def finished(house: House, wish: Wish, agent_id: str = "crab") -> Report:
+def finished(house: House, wish: Wish, agent_id: str = "crab") -> ErasureReport:
     report = forget(house.runtime, agent_id, wish)
     assert report.done
     assert report.left == 0
@@ -95,8 +95,8 @@ def prompt(life: Life) -> str:
     """What a model is shown in the next turn."""
     life.say("おはよう", (Reply("おはようございます。"),))
     seen = life.house.provider.seen[-1]
-    said = [each.text if isinstance(each, Said) else each.content for each in seen.turns]
-    calls = [str(each.calls) for each in seen.turns if isinstance(each, Said)]
+    said = [each.text if isinstance(each, ChatMessage) else each.content for each in seen.turns]
+    calls = [str(each.calls) for each in seen.turns if isinstance(each, ChatMessage)]
     return "\n".join((seen.system, *said, *calls))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.adapters.search_rows import Past, Seen
+from opencrab.adapters.search_rows import IndexProgress, Past
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Sender
 from opencrab.domain.erasure.request import FORGOTTEN, Scope, Wish
@@ -90,11 +90,11 @@ def test_who_left_carries_away_what_they_heard(left: House) -> None:
 
 
 def test_an_index_of_who_left_knows_what_they_heard(left: House) -> None:
-    rows = [row.text for batch in past(left).news("crab", Seen()) for row in batch.rows]
+    rows = [row.text for batch in past(left).news("crab", IndexProgress()) for row in batch.rows]
     assert SAID in rows
     assert forget(left.runtime, "crab", WISHES[0]).done
-    batches = list(past(left).news("crab", Seen()))
+    batches = list(past(left).news("crab", IndexProgress()))
     assert not [row for batch in batches for row in batch.rows if SAID in row.text]
     marked = [mark for batch in batches for _, mark in batch.marks]
     assert {each.session_id for mark in marked for each in mark.lines} == {"s"}
-    assert list(past(left).news("squid", Seen())) == []
+    assert list(past(left).news("squid", IndexProgress())) == []

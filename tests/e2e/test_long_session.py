@@ -14,7 +14,7 @@ from opencrab.domain.turn.record import CallResult
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.engine.turn.observe import observe
 from opencrab.engine.turn.prompt.request import build_request, high_water
-from opencrab.ports.models.model import ChatRequest, ModelInfo, Said
+from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
 from opencrab.ports.turn.journal import Boundary
 from tests.crash.outside import Reply
 from tests.e2e.house import House
@@ -49,7 +49,7 @@ def long_house(folder: Path, count: int, *script: Reply, **rules: Any) -> House:
 
 def tokens(made: ChatRequest) -> int:
     schemas = "".join(schema.model_dump_json() for schema in made.actions)
-    shown = [each.text if isinstance(each, Said) else each.content for each in made.turns]
+    shown = [each.text if isinstance(each, ChatMessage) else each.content for each in made.turns]
     return sum(estimated_tokens(text) + 8 for text in (schemas, made.system, *shown))
 
 
@@ -71,7 +71,7 @@ def test_what_was_said_long_ago_is_found_and_every_prompt_keeps_to_its_budget(
     assert len(made.provider.seen) > 10
     assert max(map(tokens, made.provider.seen)) <= water
     asked = [request for request in made.provider.seen if request.model == "mika"][-1]
-    shown = [each.text for each in asked.turns if isinstance(each, Said)]
+    shown = [each.text for each in asked.turns if isinstance(each, ChatMessage)]
     assert shown[0] == f"太郎 (taro): {said(1)}"
     assert "9" in shown[1]
     assert "S1 2026-01-05: 海の話" in shown[1]

@@ -10,11 +10,11 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.errors import NotFound, TooLarge
 from opencrab.domain.learning.change import Adjustment
-from opencrab.domain.learning.evidence import EVIDENCE, STANDING, Evidence, Standing
+from opencrab.domain.learning.evidence import EVIDENCE, STANDING, ClosedEvidence, Evidence
 from opencrab.domain.models.routing import Routing
 from opencrab.engine.learning import changes
 from opencrab.engine.learning.nightly.run import look, run_night
-from opencrab.engine.learning.nightly.schedule import Told, nightfall
+from opencrab.engine.learning.nightly.schedule import NightMessage, nightfall
 from opencrab.engine.turn.pace import Pace
 from opencrab.ports.learning import load_known
 from tests.e2e.house import House
@@ -147,7 +147,7 @@ def test_a_night_that_finds_no_room_is_tried_again_and_not_buried(home: House) -
     learner(home)
     lived(home, 3, good=True)
     home.clock.advance(DAY)
-    body = Told(agent="crab", period="daily-2026-01-05").model_dump_json()
+    body = NightMessage(agent="crab", period="daily-2026-01-05").model_dump_json()
     home.runtime.home.nights.send(body, group="crab", deduplication="x")
     delivery = home.runtime.home.nights.receive(visibility_seconds=600, wait_seconds=0)
     assert delivery is not None
@@ -201,7 +201,7 @@ def _changes(house: House) -> list[Adjustment]:
     return list(changes.adjustments(house.home.facts, "crab"))
 
 
-def _standing(house: House) -> Standing:
+def _standing(house: House) -> ClosedEvidence:
     fact = house.home.facts.get("crab", EVIDENCE, STANDING)
     assert fact is not None
-    return fact.read(Standing)
+    return fact.read(ClosedEvidence)

@@ -6,7 +6,7 @@ from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.learning.review_period import NIGHT
 from opencrab.engine.learning.nightly.run import look, run_night
 from opencrab.engine.learning.nightly.schedule import nightfall
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.ports.turn.queue import Delivery
 from tests.e2e.house import House
 from tests.e2e.nights import QUIET, active, bodies, breaking, drain, learner, told
@@ -66,4 +66,4 @@ def test_what_cannot_be_looked_at_harms_nobody(home: House) -> None:
     assert "Too little data: no turn was judged yet." in told(home, "2026-01-05")
     assert "評価できたターンがまだありません" in told(home, "2026-01-05.ja")
     given_back = run_night(home.runtime, Delivery("", "", "r", 1), Pace(stopping=lambda: True))
-    assert given_back is Outcome.CONTINUE
+    assert given_back is MessageOutcome.CONTINUE

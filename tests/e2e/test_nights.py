@@ -14,7 +14,7 @@ from opencrab.domain.errors import (
     Unavailable,
 )
 from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState
-from opencrab.domain.learning.evidence import EVIDENCE, STANDING, Standing
+from opencrab.domain.learning.evidence import EVIDENCE, STANDING, ClosedEvidence
 from opencrab.domain.learning.signals import SIGNALS
 from opencrab.domain.memory.memory import EXPERIENCE
 from opencrab.domain.outcome import Outcome
@@ -251,7 +251,7 @@ def test_days_are_closed_once_and_what_is_said_late_of_open_ones_counts(home: Ho
     look(home.runtime, "crab", "daily")
     facts = home.home.facts.page("crab", EVIDENCE)
     assert [fact.id for fact in facts] == ["2026-01-08", "2026-01-09", "2026-01-10", STANDING]
-    standing = facts[-1].read(Standing)
+    standing = facts[-1].read(ClosedEvidence)
     assert (standing.closed_to, standing.evidence.turns) == ("2026-01-07", 62)
     before = load_known(home.home.facts, "crab")
     assert (before.evidence.turns, before.as_of) == (65, "2026-01-10")

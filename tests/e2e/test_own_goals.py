@@ -27,7 +27,7 @@ from opencrab.engine.agents.vital_signs import bring_to_life, stored_signs
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.generation import explore
 from opencrab.engine.goals.owner_goals import NewGoal, inject
-from opencrab.engine.goals.queue import Board
+from opencrab.engine.goals.queue import GoalBoard
 from opencrab.engine.goals.selection import take_up, waits_in_vain, wants
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.observe import observe
@@ -193,7 +193,7 @@ def test_a_goal_of_its_own_rests_while_it_sleeps_and_goes_on_afterwards(
     agent = home.home.agents.get("crab").agent
     if tasks_done < 0:
         # It falls asleep between the beat and its turn.
-        board = Board.of(home.home.facts, home.home.agents.get("crab"), home.clock.now())
+        board = GoalBoard.of(home.home.facts, home.home.agents.get("crab"), home.clock.now())
         explore(home.runtime, board, home.clock.now())
         home.home.facts.commit(*board.facts, due=tuple(board.due))
     else:
@@ -321,7 +321,7 @@ def test_one_that_waits_for_its_owner_for_a_day_sleeps_until_the_goal_goes_on(
     _speaks_at(home)
     begun = begins(home, explore)
     if tainted:
-        board = Board.of(home.home.facts, home.home.agents.get("crab"), home.clock.now())
+        board = GoalBoard.of(home.home.facts, home.home.agents.get("crab"), home.clock.now())
         board.goal("G1")
         board.put_goal(begun.replaced(taint=True))
         home.home.facts.commit(*board.facts)
@@ -345,7 +345,7 @@ def test_one_that_waits_for_its_owner_for_a_day_sleeps_until_the_goal_goes_on(
     assert _status_after_a_beat(home) is AgentStatus.ACTIVE
 
 
-def _waits(_runtime: Runtime, board: Board, now: datetime) -> bool:
+def _waits(_runtime: Runtime, board: GoalBoard, now: datetime) -> bool:
     return waits_in_vain(board, None, now)
 
 

@@ -15,7 +15,7 @@ from opencrab.adapters.providers.anthropic.endpoint import AnthropicWire
 from opencrab.adapters.providers.google.endpoint import GoogleWire
 from opencrab.adapters.providers.openai.endpoint import OpenAIWire
 from opencrab.adapters.providers.openrouter.endpoint import OpenRouterWire
-from opencrab.adapters.providers.transport.exchange import Opened, Reply
+from opencrab.adapters.providers.transport.exchange import OpenReply, Reply
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint, Wire
 from opencrab.domain.access.impact import Impact
@@ -65,10 +65,10 @@ class Tape:
     @contextmanager
     def open(
         self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
-    ) -> Iterator[Opened]:
+    ) -> Iterator[OpenReply]:
         reply = self.send(url, headers=headers, body=body, timeout_seconds=timeout_seconds)
         pieces = (reply.body[at : at + 100] for at in range(0, len(reply.body), 100))
-        yield Opened(reply.status, reply.headers, pieces)
+        yield OpenReply(reply.status, reply.headers, pieces)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from opencrab.domain.value import Language
 from opencrab.engine.learning.nightly.run import look
 from opencrab.engine.turn.background import run_background
 from opencrab.engine.turn.pace import Pace
-from opencrab.ports.models.model import ChatModel, ChatRequest, ModelInfo, Said
+from opencrab.ports.models.model import ChatMessage, ChatModel, ChatRequest, ModelInfo
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.e2e.nights import breaking, learnt, lived, told
@@ -56,7 +56,7 @@ def test_the_prompt_is_the_report_alone_and_it_is_fenced(home: House) -> None:
     home.work()
     (request,) = home.provider.seen
     (said,) = request.turns
-    assert isinstance(said, Said)
+    assert isinstance(said, ChatMessage)
     lines = said.text.split("\n")
     assert lines[:2] == ["Say what this report on 2026-01-05 comes to.", "[report begins]"]
     assert lines[-1] == "[report ends]"

@@ -15,7 +15,7 @@ from opencrab.domain.turn.turn import (
     Turn,
     TurnStatus,
 )
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from tests.crash.scenarios import TEXT
 from tests.e2e.house import House
@@ -179,7 +179,7 @@ def test_a_turn_given_back_between_steps_is_never_given_up(house: House) -> None
         delivery = house.home.turns.receive(visibility_seconds=1_800, wait_seconds=0)
         assert delivery is not None
         pace = Pace(seconds_left=partial(next, iter([float("inf")]), 0.0))
-        assert run_turn(house.runtime, delivery, pace) is Outcome.CONTINUE
+        assert run_turn(house.runtime, delivery, pace) is MessageOutcome.CONTINUE
         house.clock.advance(60)
     assert house.turn(turn.id).deliveries == 0
     house.work()

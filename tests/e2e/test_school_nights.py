@@ -15,7 +15,13 @@ from opencrab.domain.agents.soul import Soul
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.identifier import ulid
 from opencrab.domain.learning.change import Adjustment, AdjustmentState, alike, mix_of, telling, top
-from opencrab.domain.learning.evidence import EVIDENCE, STANDING, Evidence, ModelEvidence, Standing
+from opencrab.domain.learning.evidence import (
+    EVIDENCE,
+    STANDING,
+    ClosedEvidence,
+    Evidence,
+    ModelEvidence,
+)
 from opencrab.domain.learning.reward import Opinion
 from opencrab.domain.learning.signals import SIGNALS, Signals
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
@@ -73,7 +79,7 @@ class Beside:
         """What closed days tell together, and each open one."""
         facts = self.house.home.facts.page("pupil", EVIDENCE, limit=100)
         kept = {fact.id: fact for fact in facts}
-        standing = kept.pop(STANDING).read(Standing) if STANDING in kept else Standing()
+        standing = kept.pop(STANDING).read(ClosedEvidence) if STANDING in kept else ClosedEvidence()
         return (
             (self.rule.standing, {day.isoformat(): e for day, e in self.rule.folded.open.items()}),
             (standing, {day: fact.read(Evidence) for day, fact in kept.items()}),

@@ -18,7 +18,7 @@ from opencrab.domain.learning.skill_lifecycle import (
 from opencrab.domain.skills.skill import SKILL, SourceType
 from opencrab.domain.turn.record import ModelIntent
 from opencrab.domain.value import Language
-from opencrab.ports.models.model import ChatRequest, Said
+from opencrab.ports.models.model import ChatMessage, ChatRequest
 from tests.crash.outside import Reply
 from tests.crash.scheduling import Killed
 from tests.e2e.house import START, House
@@ -62,7 +62,7 @@ def intents(house: House, turn_id: str) -> list[ModelIntent]:
 def told(request: ChatRequest) -> set[str]:
     """The skills whose text a request holds."""
     last = request.turns[-1]
-    assert isinstance(last, Said)
+    assert isinstance(last, ChatMessage)
     return {name for name in PATTERNS if f"# {name} の手順" in last.text}
 
 

@@ -13,7 +13,7 @@ from opencrab.domain.turn.record import CallState
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules
-from opencrab.ports.models.model import ChatModel, Said
+from opencrab.ports.models.model import ChatMessage, ChatModel
 from tests.crash.outside import PRICE
 from tests.crash.scheduling import Killed
 from tests.e2e.conftest import Build
@@ -153,7 +153,9 @@ def test_a_long_conversation_is_shown_shorter_rather_than_not_at_all(house: Hous
     house.home.budgets.change_limits({"turn_micro_usd": 25_000})
     (turn,) = done(house, *house.say("要するに?", "last"))
     assert turn.status is TurnStatus.COMPLETED
-    shown = "".join(turn.text for turn in house.provider.seen[-1].turns if isinstance(turn, Said))
+    shown = "".join(
+        turn.text for turn in house.provider.seen[-1].turns if isinstance(turn, ChatMessage)
+    )
     assert "lines are not shown" in shown
 
 

@@ -14,7 +14,7 @@ from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.pausing import goal_fact
-from opencrab.ports.models.model import Said
+from opencrab.ports.models.model import ChatMessage
 from opencrab.ports.turn.journal import Change, Journal
 from tests.crash.errand import OWNER, scripts
 from tests.crash.outside import HOPELESS, Reply, Script
@@ -180,7 +180,7 @@ def test_what_an_owner_whispers_is_heard_in_the_next_step(home: House) -> None:
     seen = len(home.provider.seen)
     home.work()
     first = home.provider.seen[seen]
-    assert sum("短く" in said.text for said in first.turns if isinstance(said, Said)) == 1
+    assert sum("短く" in said.text for said in first.turns if isinstance(said, ChatMessage)) == 1
 
 
 def test_what_is_whispered_before_a_goal_begins_is_heard_when_it_does(home: House) -> None:

@@ -24,7 +24,7 @@ from opencrab.engine.agents.vital_signs import bring_to_life, put_to_sleep, stor
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.generation import STEPS, befriend, explore, review, seize, survive
 from opencrab.engine.goals.owner_goals import NewGoal, inject
-from opencrab.engine.goals.queue import Board
+from opencrab.engine.goals.queue import GoalBoard
 from opencrab.engine.goals.selection import take_up, wants
 from opencrab.engine.runtime import Runtime
 from tests.crash.errand import OWNER
@@ -208,7 +208,7 @@ def test_an_unanswered_mention_becomes_a_goal_after_an_hour(home: House) -> None
     owed = Mention(session_id="s", line=3, authority=Authority.USER, principal_id="bob", at=START)
     signs = signs.replaced(mention=owed)
 
-    def asks(runtime: Runtime, board: Board, now: datetime) -> Goal | None:
+    def asks(runtime: Runtime, board: GoalBoard, now: datetime) -> Goal | None:
         return befriend(runtime.home.facts, runtime.rules.autonomy, board, now, signs)
 
     assert begins(home, asks) is None

@@ -16,7 +16,7 @@ from opencrab.domain.learning.change import (
 )
 from opencrab.domain.skills.skill import SkillStatus
 from opencrab.engine.learning import changes
-from opencrab.engine.learning.changes import Change
+from opencrab.engine.learning.changes import LearningChange
 from opencrab.engine.learning.nightly.models import apply_mix
 from opencrab.engine.learning.nightly.run import look
 from opencrab.engine.learning.proposals import follow
@@ -138,7 +138,7 @@ def test_a_report_lies_beside_what_somebody_else_wrote_and_says_so(home: House) 
     assert "is not a report" not in told(home, "2026-01-05.ja")
 
 
-def _change(home: House, weights: dict[str, float], **more: Any) -> Change:
+def _change(home: House, weights: dict[str, float], **more: Any) -> LearningChange:
     """A mix that a night made, or proposed, of what it has read by now."""
     home.clock.advance(1)
     now, before = home.clock.now(), telling(mix_of(mind(home), CHAT))
@@ -157,8 +157,8 @@ def _change(home: House, weights: dict[str, float], **more: Any) -> Change:
     )
     ends = changes.open_of(changes.adjustments(home.home.facts, "crab"), SUBJECT)
     if state is AdjustmentState.PROPOSED:
-        return Change(made, ends=tuple(each for each in ends if each.state is state))
-    return Change(made, apply_mix(CHAT, before, made.after), ends)
+        return LearningChange(made, ends=tuple(each for each in ends if each.state is state))
+    return LearningChange(made, apply_mix(CHAT, before, made.after), ends)
 
 
 def _made(home: House, weights: dict[str, float], **more: Any) -> Adjustment:

@@ -5,7 +5,7 @@ from typing import Any
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.value import Language
 from opencrab.engine.autonomy.due_items import admit_item
-from opencrab.engine.goals.queue import Board
+from opencrab.engine.goals.queue import GoalBoard
 from tests.crash.outside import Reply, Script
 from tests.e2e.house import House
 
@@ -51,7 +51,7 @@ def lives(house: House, language: Language = Language.EN, **scripts: Script) -> 
 def begins(house: House, way: Any) -> Any:
     """What a heartbeat does for one of its reasons."""
     profile, now = house.home.agents.get("crab"), house.clock.now()
-    board = Board.of(house.home.facts, profile, now)
+    board = GoalBoard.of(house.home.facts, profile, now)
     begun = way(house.runtime, board, now)
     house.home.facts.commit(*board.facts, due=tuple(board.due))
     for item in board.due:

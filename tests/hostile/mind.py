@@ -14,7 +14,7 @@ from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.turn.record import Answer, Call, Reflection
-from opencrab.ports.models.model import ChatModel, ChatRequest, ModelInfo, Said
+from opencrab.ports.models.model import ChatMessage, ChatModel, ChatRequest, ModelInfo
 from opencrab.ports.turn.action import Action
 from tests.hostile import arguments, words
 
@@ -222,7 +222,7 @@ def _read(request: ChatRequest) -> str:
     """Everything that a request tells, as one text."""
     parts = [request.system]
     for message in request.turns:
-        if isinstance(message, Said):
+        if isinstance(message, ChatMessage):
             parts.append(message.text)
             parts += [f"{call.name} {json.dumps(call.arguments)}" for call in message.calls]
         else:

@@ -24,7 +24,7 @@ from opencrab.engine.skills.owner import Keeper
 from opencrab.engine.turn import control
 from opencrab.engine.turn.admission import admit
 from opencrab.engine.turn.background import run_background
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.turn.queue import Delivery
 from tests.hostile import words
@@ -93,11 +93,11 @@ def work(world: World) -> None:
     )
     if delivery is None:
         return
-    if work_on(world, delivery) is Outcome.FINISHED:
+    if work_on(world, delivery) is MessageOutcome.FINISHED:
         queue.done(delivery.receipt)
 
 
-def _turn(world: World, delivery: Delivery) -> Outcome:
+def _turn(world: World, delivery: Delivery) -> MessageOutcome:
     watcher = world.watcher
     watcher.running = delivery.body.rpartition('"turn":"')[2].rstrip('"}')
     patience = world.dice.choice((1, 2, 100, 100, 100))
@@ -110,11 +110,11 @@ def _turn(world: World, delivery: Delivery) -> Outcome:
         watcher.running = None
 
 
-def _delivery(world: World, delivery: Delivery) -> Outcome:
+def _delivery(world: World, delivery: Delivery) -> MessageOutcome:
     return deliver(world.runtime, delivery)
 
 
-def _compaction(world: World, delivery: Delivery) -> Outcome:
+def _compaction(world: World, delivery: Delivery) -> MessageOutcome:
     watcher = world.watcher
     # A message names the turn of a summary, or a session that has grown: that one asks no model.
     watcher.running = json.loads(delivery.body).get("turn")

@@ -133,7 +133,7 @@ OPEN = ("93.184.215.14",)
 
 
 class SearchService:
-    """`ports.web.WebSearch`: results that anybody may have written."""
+    """`ports.web.SearchEngine`: results that anybody may have written."""
 
     def __init__(self, mint: words.Mint, asked: Callable[[str], None]) -> None:
         self._mint, self._asked = mint, asked

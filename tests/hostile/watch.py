@@ -14,7 +14,7 @@ from opencrab.domain.turn.action import FileDeleted, FileWritten
 from opencrab.domain.turn.record import ActionIntent, CallResult, ModelIntent, ModelResult, Record
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.engine.stored_record import resolve_pointers
-from opencrab.ports.models.model import ChatRequest, Said
+from opencrab.ports.models.model import ChatMessage, ChatRequest
 from opencrab.ports.turn.action import Action, ActionContext
 from opencrab.ports.turn.journal import Admission, Change
 from tests.hostile import words
@@ -383,7 +383,15 @@ def _near(text: str) -> str:
 def _told(request: ChatRequest) -> str:
     """Where a mark stands in a request."""
     for message in request.turns:
-        text = message.text if isinstance(message, Said) else f"{message.name}: {message.content}"
+        text = (
+            message.text
+            if isinstance(message, ChatMessage)
+            else f"{message.name}: {message.content}"
+        )
         if words.FOREIGN.search(text):
-            return _near(text) if isinstance(message, Said) else f"{message.name}: {_near(text)}"
+            return (
+                _near(text)
+                if isinstance(message, ChatMessage)
+                else f"{message.name}: {_near(text)}"
+            )
     return _near(request.system)

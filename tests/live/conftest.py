@@ -25,11 +25,11 @@ from opencrab.domain.models.routing import Use
 from opencrab.domain.turn.record import Answer
 from opencrab.ports.models.model import (
     ActionSchema,
+    ChatMessage,
     ChatModel,
     ChatRequest,
     ModelInfo,
     Returned,
-    Said,
 )
 
 WEATHER = ActionSchema(
@@ -82,13 +82,13 @@ class Live:
         model = self.chat_model()
         return model.chat(request, model.encode(request))
 
-    def asked(self, text: str, *more: Said | Returned, **changes: Any) -> ChatRequest:
+    def asked(self, text: str, *more: ChatMessage | Returned, **changes: Any) -> ChatRequest:
         """A request with few words; a model that thinks needs room for its thoughts as well."""
         wanted = {
             "model": self.model,
             "actions": (),
             "system": "You are a crab who answers briefly. 短く答える蟹です。",
-            "turns": (Said("user", text, name="rin"), *more),
+            "turns": (ChatMessage("user", text, name="rin"), *more),
             "max_output_tokens": min(200 if self.info.temperature else 2_000, self._most_output),
             "timeout_seconds": SECONDS,
         }

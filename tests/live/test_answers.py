@@ -7,7 +7,7 @@ from base64 import b64encode
 import jsonschema
 import pytest
 
-from opencrab.ports.models.model import Image, Returned, Said
+from opencrab.ports.models.model import ChatMessage, Image, Returned
 from tests.live.conftest import WEATHER, Live
 
 pytestmark = pytest.mark.live
@@ -70,7 +70,7 @@ def test_two_actions_are_called_at_once(remote: Live) -> None:
 def test_what_a_call_came_to_is_understood(live: Live) -> None:
     first = live.acting("What is the weather in Tokyo?")
     called = live.chat(first)
-    said = Said("assistant", "", calls=called.calls, replay=called.replay)
+    said = ChatMessage("assistant", "", calls=called.calls, replay=called.replay)
     results = [Returned(call.id, call.name, '{"sky":"晴れ","celsius":22}') for call in called.calls]
     answer = live.chat(live.asked(first.turns[0].text, said, *results, actions=(WEATHER,)))  # type: ignore[union-attr]
     assert answer.usage.is_counted
@@ -80,7 +80,7 @@ def test_what_a_call_came_to_is_understood(live: Live) -> None:
 def test_a_picture_is_seen(live: Live) -> None:
     if not live.info.vision:
         pytest.skip(f"{live.name} is not known to see")
-    seen = Said("user", "Which colour is this? One word.", images=(_square(255, 0, 0),))
+    seen = ChatMessage("user", "Which colour is this? One word.", images=(_square(255, 0, 0),))
     answer = live.chat(live.asked("", turns=(seen,)))
     assert live.is_random or "red" in answer.text.lower()
 

@@ -6,8 +6,8 @@ from threading import Event
 
 import pytest
 
-from opencrab.adapters.opensearch.client import Client
-from opencrab.adapters.opensearch.connection import Backoff, Connection, new_transport
+from opencrab.adapters.opensearch.client import OpenSearchClient
+from opencrab.adapters.opensearch.connection import Backoff, OpenSearchConnection, new_transport
 from opencrab.adapters.opensearch.schema import index_name
 from opencrab.adapters.opensearch.search import OpenSearch
 from opencrab.adapters.opensearch.watermark import SETTLED
@@ -44,14 +44,16 @@ def row(number: int, text: str) -> Row:
 
 
 @pytest.fixture
-def client(opensearch_endpoint: str) -> Client:
+def client(opensearch_endpoint: str) -> OpenSearchClient:
     backoff = Backoff(wait, lambda: 0.5)
-    connection = Connection(opensearch_endpoint, new_transport(), signer, SystemClock(), backoff)
-    return Client(connection)
+    connection = OpenSearchConnection(
+        opensearch_endpoint, new_transport(), signer, SystemClock(), backoff
+    )
+    return OpenSearchClient(connection)
 
 
 @pytest.fixture
-def agent_id(client: Client, stage: str) -> Iterator[str]:
+def agent_id(client: OpenSearchClient, stage: str) -> Iterator[str]:
     """An agent of its own, whose index goes at the end."""
     made = f"live-{secrets.token_hex(4)}"
     yield made
@@ -59,7 +61,7 @@ def agent_id(client: Client, stage: str) -> Iterator[str]:
 
 
 def test_what_was_indexed_is_found_within_two_minutes(
-    client: Client, stage: str, agent_id: str
+    client: OpenSearchClient, stage: str, agent_id: str
 ) -> None:
     rows = tuple(row(number, text) for number, text in enumerate(TEXTS, 1))
     past = ToldPast([Batch(rows=rows, session_id="s1", last=len(rows))])
@@ -79,7 +81,7 @@ def test_what_was_indexed_is_found_within_two_minutes(
     assert (neighbour.row.text, neighbour.why) == (TEXTS[1], ("neighbour",))
 
 
-def test_the_server_stems_as_we_do(client: Client, stage: str, agent_id: str) -> None:
+def test_the_server_stems_as_we_do(client: OpenSearchClient, stage: str, agent_id: str) -> None:
     words = "walking generalizations happily oscillators agreed hopping ties 蟹 2024"
     past = ToldPast([Batch(rows=(row(1, words),), session_id="s1", last=1)])
     OpenSearch(client, stage, past, SystemClock()).catch_up(agent_id)

@@ -9,7 +9,7 @@ from opencrab.adapters.providers.anthropic.endpoint import AnthropicWire
 from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
 from opencrab.adapters.providers.catalogue.model_facts import ModelSettings
 from opencrab.adapters.providers.llamacpp.endpoint import LlamaCppWire
-from opencrab.adapters.providers.transport.exchange import Opened, Reply, Transport
+from opencrab.adapters.providers.transport.exchange import OpenReply, Reply, Transport
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint, Wire
 from opencrab.domain.models.routing import Routing
@@ -17,12 +17,12 @@ from opencrab.domain.money.budget import FREE
 from opencrab.domain.turn.record import Answer
 from opencrab.ports.models.model import (
     ActionSchema,
+    ChatMessage,
     ChatModel,
     ChatRequest,
     ModelInfo,
     Models,
     Returned,
-    Said,
 )
 from tests.llama.server import LlamaServer
 
@@ -106,18 +106,18 @@ class Parting:
 
     def open(
         self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
-    ) -> AbstractContextManager[Opened]:
+    ) -> AbstractContextManager[OpenReply]:
         alone = {**headers, "connection": "close"}
         return self.transport.open(url, headers=alone, body=body, timeout_seconds=timeout_seconds)
 
 
-def asked(*turns: Said | Returned, **changes: Any) -> ChatRequest:
+def asked(*turns: ChatMessage | Returned, **changes: Any) -> ChatRequest:
     """A request; the changes are its fields."""
     wanted = {
         "model": MODEL,
         "actions": (),
         "system": "You are a crab. あなたは蟹です。",
-        "turns": turns or (Said("user", "元気ですか？ How are you? 🦀", name="rin"),),
+        "turns": turns or (ChatMessage("user", "元気ですか？ How are you? 🦀", name="rin"),),
         "max_output_tokens": 64,
         "timeout_seconds": 60.0,
     }

@@ -23,7 +23,7 @@ from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.admission import admit
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.home import Home
 from tests.crash.outside import Bell, registry
@@ -68,7 +68,7 @@ def _turn(runtime: Runtime, text: str) -> Turn:
     (turn,) = admit(runtime, "s", message(text, "m1", None))
     delivery = runtime.home.turns.receive(visibility_seconds=600, wait_seconds=0)
     assert delivery is not None
-    assert run_turn(runtime, delivery, Pace()) is Outcome.FINISHED
+    assert run_turn(runtime, delivery, Pace()) is MessageOutcome.FINISHED
     runtime.home.turns.done(delivery.receipt)
     return runtime.home.journal.load(turn.id).turn
 

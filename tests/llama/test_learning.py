@@ -30,7 +30,7 @@ from opencrab.engine.learning import feedback
 from opencrab.engine.learning.nightly.run import look
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.learning import load_known
 from tests.crash.outside import Bell, registry
@@ -84,7 +84,7 @@ class Week:
         (turn,) = admit(self.runtime, "s", said)
         queue = self.runtime.home.turns
         while (delivery := queue.receive(visibility_seconds=600, wait_seconds=0)) is not None:
-            assert run_turn(self.runtime, delivery, Pace()) is Outcome.FINISHED
+            assert run_turn(self.runtime, delivery, Pace()) is MessageOutcome.FINISHED
             queue.done(delivery.receipt)
         thumbs: feedback.Thumbs = "up" if liked else "down"
         feedback.give(self.runtime, turn.id, by="p", thumbs=thumbs, remark="", key=turn.id)

@@ -10,7 +10,7 @@ from opencrab.adapters.providers.transport.exchange import Transport
 from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
 from opencrab.adapters.providers.vendor import VendorEmbedder, provider_health
 from opencrab.domain.models.fault import Fault, Unanswered
-from opencrab.ports.models.model import ModelInfo, Returned, Said
+from opencrab.ports.models.model import ChatMessage, ModelInfo, Returned
 from tests.llama.asking import (
     ANTHROPIC,
     FORMATS,
@@ -97,7 +97,7 @@ def test_a_call_and_what_it_came_to_are_understood_as_history(
     first = acting()
     called = model.chat(first, model.encode(first))
     results = [Returned(call.id, call.name, '{"done":"話しました"}') for call in called.calls]
-    said = Said("assistant", "", calls=called.calls, replay=called.replay)
+    said = ChatMessage("assistant", "", calls=called.calls, replay=called.replay)
     request = asked(*first.turns, said, *results, actions=(SPEAK,))
     answer = model.chat(request, model.encode(request))
     assert answer.finish
@@ -140,7 +140,7 @@ def guarded(start_llama: StartLlama) -> object:
 def test_a_question_that_is_too_long_is_told_so(
     guarded: LlamaServer, transport: Transport, spoken: Format, *, stream: bool
 ) -> None:
-    long = asked(Said("user", "蟹の話。 A long story. " * 400, name="rin"))
+    long = asked(ChatMessage("user", "蟹の話。 A long story. " * 400, name="rin"))
     model = spoken.model(guarded, transport, stream=stream, key=KEY)
     with pytest.raises(Unanswered) as refused:
         model.chat(long, model.encode(long))

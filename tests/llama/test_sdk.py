@@ -10,7 +10,7 @@ import pytest
 
 from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
 from opencrab.domain.turn.record import Answer, Call
-from opencrab.ports.models.model import ChatRequest, Returned, Said
+from opencrab.ports.models.model import ChatMessage, ChatRequest, Returned
 from tests.llama.asking import FORMATS, SPEAK, Format, Parting, acting, asked
 from tests.llama.server import LlamaServer
 
@@ -22,8 +22,8 @@ REQUESTS: Mapping[str, ChatRequest] = {
     "words": asked(temperature=0.9, stop=("🦀",)),
     "calls": acting(max_output_tokens=100),
     "history": asked(
-        Said("user", "話して。 Speak up.", name="rin"),
-        Said("assistant", "", calls=(CALL,)),
+        ChatMessage("user", "話して。 Speak up.", name="rin"),
+        ChatMessage("assistant", "", calls=(CALL,)),
         Returned(CALL.id, CALL.name, '{"done":"話しました"}'),
         actions=(SPEAK,),
     ),

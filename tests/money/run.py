@@ -11,7 +11,7 @@ from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import Stop, Turn
 from opencrab.engine.autonomy.sweep import sweep
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.turn.queue import Delivery
 from tests.crash.scheduling import Task
@@ -204,13 +204,13 @@ class Run:
         if delivery is None:
             return
         try:
-            if self._run_turn(delivery) is Outcome.FINISHED:
+            if self._run_turn(delivery) is MessageOutcome.FINISHED:
                 queue.done(delivery.receipt)
         except Unavailable:
             with suppress(Unavailable):
                 queue.continue_later(delivery.receipt, 2)
 
-    def _run_turn(self, delivery: Delivery) -> Outcome:
+    def _run_turn(self, delivery: Delivery) -> MessageOutcome:
         left = iter(range(self._plan.patience()))
         pace = Pace(seconds_left=lambda: 0.0 if next(left, None) is None else 1e9)
         return run_turn(self._runtime, delivery, pace)

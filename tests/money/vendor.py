@@ -13,7 +13,7 @@ from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.models.routing import Routing, Use
 from opencrab.domain.money.budget import FREE, Price, Usage
 from opencrab.domain.turn.record import Answer, Call
-from opencrab.ports.models.model import ChatModel, ChatRequest, ModelInfo, Said
+from opencrab.ports.models.model import ChatMessage, ChatModel, ChatRequest, ModelInfo
 from tests.crash.scheduling import Gate, Scheduler
 from tests.money.account import PICO, Account, Reserved
 
@@ -141,7 +141,7 @@ class Model:
 
     def encode(self, request: ChatRequest) -> bytes:
         shown = (
-            message.text if isinstance(message, Said) else message.content
+            message.text if isinstance(message, ChatMessage) else message.content
             for message in request.turns
         )
         return "\n".join((request.system, *shown)).encode()

@@ -62,14 +62,15 @@ MUTANTS = (
     Mutant(
         id="goal-begins-after-failure",
         module="opencrab.engine.goals.after_turn",
-        old="begun = _begun(work) if status in _GOOD else []",
-        new="begun = _begun(work)",
+        old="begun = _started_goal_ids(work) if status in _GOOD else []",
+        new="begun = _started_goal_ids(work)",
         fault="goals of a turn that failed or was stopped begin all the same",
     ),
     Mutant(
         id="goal-abandoned-blocks",
         module="opencrab.engine.goals.after_turn",
-        old="release_place(board, goal, partial(_prepared, home.files, board, told)) return",
+        old="release_place(board, goal, partial(_prepare_next_turn, home.files, board, told)) "
+        "return",
         new="return",
         fault="after a turn whose world is gone no other goal of the agent ever begins",
     ),
@@ -77,7 +78,8 @@ MUTANTS = (
         id="goal-interrupted-blocks",
         module="opencrab.engine.goals.after_turn",
         old="board.put_goal(goal) "
-        "release_place(board, goal, partial(_prepared, work.runtime.home.files, board, told)) def",
+        "release_place(board, goal, "
+        "partial(_prepare_next_turn, work.runtime.home.files, board, told)) def",
         new="board.put_goal(goal)\n\n\ndef",
         fault="after an interrupted turn the next goal in line does not begin",
     ),
@@ -175,7 +177,7 @@ MUTANTS = (
     Mutant(
         id="approvals-taint-granted",
         module="opencrab.engine.approvals.approvals",
-        old="if tainted: return Ruling(ask=True)",
+        old="if tainted: return ApprovalRuling(ask=True)",
         new="pass",
         fault="a standing grant lets a turn act that foreign words may have taken over",
     ),

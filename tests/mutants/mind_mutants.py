@@ -48,15 +48,15 @@ MUTANTS = (
     Mutant(
         id="beat-without-money",
         module="opencrab.engine.autonomy.heartbeat_decision",
-        old="return agent.id not in occupied() and not _spent(deciding)",
+        old="return agent.id not in occupied() and not _is_budget_exhausted(deciding)",
         new="return agent.id not in occupied()",
         fault="heartbeats begin turns all day though their money is spent",
     ),
     Mutant(
         id="beat-beside-a-turn",
         module="opencrab.engine.autonomy.heartbeat_decision",
-        old="return agent.id not in occupied() and not _spent(deciding)",
-        new="return not _spent(deciding)",
+        old="return agent.id not in occupied() and not _is_budget_exhausted(deciding)",
+        new="return not _is_budget_exhausted(deciding)",
         fault="an agent that is answering somebody begins a turn of its own beside it",
     ),
     Mutant(

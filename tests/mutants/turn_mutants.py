@@ -91,9 +91,9 @@ MUTANTS = (
     Mutant(
         id="close-approval-left-open",
         module="opencrab.engine.approvals.consequence",
-        old="return Following(facts=_withdrawn(work.runtime.home, work.runtime.clock, "
+        old="return FollowUp(facts=_withdraw_approval(work.runtime.home, work.runtime.clock, "
         "ending.turn, work.transcript))",
-        new="return Following()",
+        new="return FollowUp()",
         fault="the owner is asked to approve a call of a turn that has ended",
     ),
     Mutant(
@@ -288,7 +288,7 @@ MUTANTS = (
     Mutant(
         id="sweep-lost-receipt",
         module="opencrab.engine.autonomy.sweep",
-        old="if turn.status is TurnStatus.RUNNING and _released(runtime.home, turn):",
+        old="if turn.status is TurnStatus.RUNNING and _redeliver_turn(runtime.home, turn):",
         new="if turn.status is TurnStatus.RUNNING:",
         fault="a turn whose queue message is gone is never taken up again",
     ),

@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx
 
 from opencrab.adapters.door.aws import Credentials, Signer
-from opencrab.adapters.opensearch.client import Client
-from opencrab.adapters.opensearch.connection import Backoff, Connection
+from opencrab.adapters.opensearch.client import OpenSearchClient
+from opencrab.adapters.opensearch.connection import Backoff, OpenSearchConnection
 from opencrab.adapters.opensearch.search import OpenSearch
 from opencrab.adapters.opensearch.signing import SERVICE
 from opencrab.adapters.opensearch.watermark import SETTLED
@@ -32,10 +32,10 @@ def signer(region: str, who: Credentials = NOBODY) -> Signer:
     return Signer(SERVICE, region, who)
 
 
-def client_of(collection: httpx.BaseTransport, clock: FakeClock) -> Client:
+def client_of(collection: httpx.BaseTransport, clock: FakeClock) -> OpenSearchClient:
     """A client of a collection that waits by moving the clock."""
     backoff = Backoff(clock.advance, lambda: 0.5)
-    return Client(Connection(ENDPOINT, collection, signer, clock, backoff))
+    return OpenSearchClient(OpenSearchConnection(ENDPOINT, collection, signer, clock, backoff))
 
 
 class Patient(OpenSearch):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.errors import Invalid
-from opencrab.settings import Effective, Settings, listed_models, load, owner_key
+from opencrab.settings import EffectiveSetting, Settings, listed_models, load, owner_key
 
 TOML = """
 [agent]
@@ -61,7 +61,7 @@ def write(folder: Path, text: str) -> None:
 
 def test_the_defaults_load_without_any_variable() -> None:
     settings = load({}, {})
-    assert settings.effective("agent.max_steps") == Effective(10, "default.toml")
+    assert settings.effective("agent.max_steps") == EffectiveSetting(10, "default.toml")
     assert settings.get("gateway.rest.port") == 8080
     assert settings.get("budget.installation_day_usd") == 5.0
     assert settings.pricing["models"]["openai"]["gpt-4o"]["max_input_tokens"] == 128_000
@@ -84,7 +84,7 @@ def test_every_default_can_be_set_by_its_variable() -> None:
         variable = f"OPENCRAB_{name.upper().replace('.', '__')}"
         text = ",".join(found.value) if isinstance(found.value, list) else str(found.value)
         again = load({}, {variable: text}).effective(name)
-        assert again == Effective(found.value, variable)
+        assert again == EffectiveSetting(found.value, variable)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_variable_has_the_type_of_its_setting(
     folder: Path, variable: str, text: str, name: str, value: object
 ) -> None:
     found = loaded(folder, **{variable: text}).effective(name)
-    assert found == Effective(value, variable)
+    assert found == EffectiveSetting(value, variable)
     assert type(found.value) is type(value)
 
 
@@ -184,7 +184,9 @@ def test_a_section_is_read_as_it_was_written(folder: Path) -> None:
 
 def test_a_variable_in_the_file_takes_its_value(folder: Path) -> None:
     settings = loaded(folder, OPENAI_API_KEY="sk-1", DISCORD_TOKEN="t", GUILD="1")
-    assert settings.effective("llm.providers.openai.api_key") == Effective("sk-1", "default.toml")
+    assert settings.effective("llm.providers.openai.api_key") == EffectiveSetting(
+        "sk-1", "default.toml"
+    )
     assert settings.get("gateway.discord.guild_ids") == ["1", "2"]
     assert settings.absent == {}
 
@@ -228,12 +230,14 @@ def test_the_command_line_wins_over_variable_and_file(folder: Path) -> None:
     name = "gateway.rest.port"
     assert load({}, environment, folder=folder).effective(name).source == next(iter(environment))
     settings = load({name: 9100}, environment, folder=folder)
-    assert settings.effective(name) == Effective(9100, "command line")
+    assert settings.effective(name) == EffectiveSetting(9100, "command line")
 
 
 def test_an_option_that_was_not_given_leaves_the_setting(folder: Path) -> None:
     name = "gateway.rest.port"
-    assert load({name: None}, {}, folder=folder).effective(name) == Effective(8080, "default.toml")
+    assert load({name: None}, {}, folder=folder).effective(name) == EffectiveSetting(
+        8080, "default.toml"
+    )
 
 
 def test_an_option_that_names_no_setting_is_refused(folder: Path) -> None:
@@ -245,17 +249,17 @@ def test_the_narrowest_scope_that_sets_a_setting_holds(folder: Path) -> None:
     settings = loaded(folder)
     name = "agent.max_steps"
     agent, narrow = {name: 5}, {name: 0}
-    assert settings.effective(name) == Effective(10, "default.toml")
-    assert settings.effective(name, agent=agent) == Effective(5, "agent")
-    assert settings.effective(name, agent=agent, session=narrow) == Effective(0, "session")
-    assert settings.effective(name, agent=agent, session={}) == Effective(5, "agent")
-    assert settings.effective(name, agent={name: None}) == Effective(10, "default.toml")
+    assert settings.effective(name) == EffectiveSetting(10, "default.toml")
+    assert settings.effective(name, agent=agent) == EffectiveSetting(5, "agent")
+    assert settings.effective(name, agent=agent, session=narrow) == EffectiveSetting(0, "session")
+    assert settings.effective(name, agent=agent, session={}) == EffectiveSetting(5, "agent")
+    assert settings.effective(name, agent={name: None}) == EffectiveSetting(10, "default.toml")
 
 
 def test_a_scope_narrows_what_the_command_line_says(folder: Path) -> None:
     settings = load({"agent.greeting": "Hi"}, {}, folder=folder)
     found = settings.effective("agent.greeting", session={"agent.greeting": "おはよう"})
-    assert found == Effective("おはよう", "session")
+    assert found == EffectiveSetting("おはよう", "session")
 
 
 @pytest.mark.parametrize("scopes", [{}, {"agent": {"agent.max_stesp": 3}}])

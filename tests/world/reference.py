@@ -23,7 +23,7 @@ _NONCES = count(1)
 
 @dataclass
 class ReferenceWorld:
-    """`ports.world.Transport` of the agents that it knows, and the other side of it.
+    """`ports.world.EnvelopeTransport` of the agents that it knows, and the other side of it.
 
     `heard` is what was proven, by name; `answers` wait to be delivered.
     """

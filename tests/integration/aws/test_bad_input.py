@@ -14,7 +14,7 @@ from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import TooLarge, Unavailable
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.runtime import Rules
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.turn.queue import Delivery
 from tests.contract.homes import aws
@@ -48,7 +48,9 @@ def one_step(house: House) -> None:
     """Run the next turn until its first answer is saved, as a function out of time does."""
     left = iter((1e9, 1e9))
     delivery = received(house)
-    assert run_turn(house.runtime, delivery, Pace(lambda: next(left, 0.0))) is Outcome.CONTINUE
+    assert (
+        run_turn(house.runtime, delivery, Pace(lambda: next(left, 0.0))) is MessageOutcome.CONTINUE
+    )
 
 
 def pointers(house: House, turn: Turn) -> list[str]:

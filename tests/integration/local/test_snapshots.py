@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.local_files import DirectorySnapshots
-from opencrab.adapters.search_rows import Seen
+from opencrab.adapters.search_rows import IndexProgress
 from opencrab.adapters.sqlite_search.index import Index
 from opencrab.adapters.sqlite_search.search import SqliteSearch
 from opencrab.adapters.system_clock import SystemClock
@@ -79,7 +79,7 @@ def content_of(file: Path) -> Any:
 
 def content_from_journal(shared: Shared) -> Any:
     index = Index(AGENT, None)
-    index.take(list(shared.past().news(AGENT, Seen())), SystemClock().now())
+    index.take(list(shared.past().news(AGENT, IndexProgress())), SystemClock().now())
     return index.content()
 
 

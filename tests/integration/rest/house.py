@@ -25,7 +25,7 @@ from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import ApiKey
 from opencrab.engine.access.api_keys import create_key
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.gateways.rest.app import build_routes, create_app
 from opencrab.gateways.rest.http.openapi import document
@@ -158,7 +158,7 @@ class House:
         """Run every turn that is queued, one after the other."""
         queue = self.runtime.home.turns
         while delivery := queue.receive(visibility_seconds=600, wait_seconds=wait_seconds):
-            if run_turn(self.runtime, delivery, Pace()) is Outcome.FINISHED:
+            if run_turn(self.runtime, delivery, Pace()) is MessageOutcome.FINISHED:
                 queue.done(delivery.receipt)
 
     @contextmanager

@@ -8,7 +8,7 @@ import pytest
 from opencrab.domain.errors import Conflict
 from opencrab.domain.models.preferences import Preferences
 from opencrab.engine.models.preferences import ATTEMPTS
-from opencrab.ports.models.preferences import PreferenceStore, Stored
+from opencrab.ports.models.preferences import PreferenceStore, StoredPreferences
 from tests.integration.rest.house import House, problem
 from tests.integration.rest.thinking import PRICE
 
@@ -210,10 +210,10 @@ class Rushed:
         self._store = store
         self._times = times
 
-    def get(self) -> Stored:
+    def get(self) -> StoredPreferences:
         return self._store.get()
 
-    def save(self, preferences: Preferences, version: int) -> Stored:
+    def save(self, preferences: Preferences, version: int) -> StoredPreferences:
         if self._times:
             self._times -= 1
             theirs = self._store.get()

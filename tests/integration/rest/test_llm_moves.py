@@ -11,12 +11,12 @@ import pytest
 from opencrab.adapters.local_files.secrets import FileSecrets
 from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, models_settings
 from opencrab.adapters.providers.registry import ProviderModels
-from opencrab.adapters.providers.transport.exchange import Opened, Reply
+from opencrab.adapters.providers.transport.exchange import OpenReply, Reply
 from opencrab.domain.errors import Conflict, OpenCrabError, Unavailable
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.models.preferences import Preferences
 from opencrab.engine.models.preferences import ATTEMPTS
-from opencrab.ports.models.preferences import Stored
+from opencrab.ports.models.preferences import StoredPreferences
 from tests.integration.rest.house import House, problem
 
 HOSTS = {"sk-old": "old.example", "sk-new": "new.example", "sk-newer": "new.example"}
@@ -34,7 +34,7 @@ class Witness:
         self.seen.append((url.split("/")[2], str((headers or {}).get("authorization", ""))))
         raise Unanswered(f"nobody is at {url}", Fault.UNREACHABLE)
 
-    def open(self, url: str, *, headers: Any, **_sent: Any) -> AbstractContextManager[Opened]:
+    def open(self, url: str, *, headers: Any, **_sent: Any) -> AbstractContextManager[OpenReply]:
         self.send(url, headers=headers)
         raise AssertionError
 
@@ -80,7 +80,7 @@ class Street:
     def get(self, name: str | None = None) -> Any:
         return self.kept.get() if name is None else self.secrets.get(name)
 
-    def save(self, preferences: Preferences, version: int) -> Stored:
+    def save(self, preferences: Preferences, version: int) -> StoredPreferences:
         self._fail()
         saved = self.kept.save(preferences, version)
         self.look()

@@ -12,7 +12,7 @@ import pytest
 from opencrab.adapters.local_files.secrets import FileSecrets
 from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, models_settings
 from opencrab.adapters.providers.registry import ProviderModels
-from opencrab.adapters.providers.transport.exchange import Opened, Reply
+from opencrab.adapters.providers.transport.exchange import OpenReply, Reply
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.engine.models.preferences import change_provider
 from tests.integration.rest.house import House, problem
@@ -37,7 +37,7 @@ class Silent:
     def send(self, url: str, **_sent: Any) -> Reply:
         raise Unanswered(f"nobody is at {url}", Fault.UNREACHABLE)
 
-    def open(self, url: str, **_sent: Any) -> AbstractContextManager[Opened]:
+    def open(self, url: str, **_sent: Any) -> AbstractContextManager[OpenReply]:
         raise Unanswered(f"nobody is at {url}", Fault.UNREACHABLE)
 
 

@@ -15,7 +15,7 @@ from opencrab.domain.memory.memory import (
     Impression,
     SessionImpression,
 )
-from opencrab.domain.memory.summary import SUMMARY, Source, Span, Summary, summary_key
+from opencrab.domain.memory.summary import SUMMARY, Span, Summary, SummarySource, summary_key
 from opencrab.domain.outcome import Outcome
 from tests.integration.rest.house import House, problem
 
@@ -170,7 +170,7 @@ def test_summaries_are_listed_newest_first_and_read_by_their_short_ids(house: Ho
             span=Span.TOPIC,
             title=f"話{number}",
             text="京都の話をした。",
-            sources=(Source(session_id="s1", first=1, last=number),),
+            sources=(SummarySource(session_id="s1", first=1, last=number),),
             since=NOW,
             until=NOW,
             at=NOW,

@@ -22,7 +22,7 @@ PREFIX = "https://docs.example.org/3/"
 
 @dataclass
 class OnePlace:
-    """`ports.web.Web` with one prefix, and `ports.web.WebSearch`."""
+    """`ports.web.Web` with one prefix, and `ports.web.SearchEngine`."""
 
     page: WebPage | Exception = field(default_factory=lambda: WebPage(PREFIX, "蟹", "海の生き物"))
     asked: list[object] = field(default_factory=list)

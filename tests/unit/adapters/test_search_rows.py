@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.adapters.search_rows import LATE, Past, Seen
+from opencrab.adapters.search_rows import LATE, IndexProgress, Past
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.document import new_fact
 from opencrab.domain.identifier import ulid
@@ -33,7 +33,7 @@ class Place:
         )
         self.home.facts.commit(new_fact("hana", MEMORY, memory_id, memory))
 
-    def told(self, seen: Seen) -> tuple[set[str], str]:
+    def told(self, seen: IndexProgress) -> tuple[set[str], str]:
         """The ids of all memories that are told, and the last one known then."""
         batches = list(self.past.news("hana", seen))
         last = [batch.last_id for batch in batches if batch.kind == MEMORY]
@@ -55,17 +55,17 @@ def future(by: timedelta) -> str:
 def test_an_id_that_could_not_be_made_yet_moves_no_watermark(place: Place, strange: str) -> None:
     place.keep(known := place.clock.new_id())
     place.keep(strange)
-    assert place.told(Seen()) == ({known, strange}, known)
+    assert place.told(IndexProgress()) == ({known, strange}, known)
     place.clock.advance(1)
     place.keep(new := place.clock.new_id())
-    found, last = place.told(Seen(kept={MEMORY: strange}, at=NOW))
+    found, last = place.told(IndexProgress(kept={MEMORY: strange}, at=NOW))
     assert new in found
     assert last in {new, strange if strange < "zz" else new}
 
 
 def test_an_id_of_a_clock_that_is_a_little_ahead_moves_it(place: Place) -> None:
     place.keep(ahead := future(LATE))
-    assert place.told(Seen()) == ({ahead}, ahead)
+    assert place.told(IndexProgress()) == ({ahead}, ahead)
 
 
 def test_what_was_told_of_long_before_the_last_look_is_not_read_again(place: Place) -> None:
@@ -75,5 +75,5 @@ def test_what_was_told_of_long_before_the_last_look_is_not_read_again(place: Pla
     place.home.facts.commit(new_fact("hana", REWRITTEN, last, told))
     known = {MEMORY: future(-LATE), REWRITTEN: last}
     at = NOW + LATE + timedelta(minutes=1)
-    assert place.told(Seen(kept=known, at=at))[0] == set()
-    assert place.told(Seen(kept=known, at=NOW))[0] == {"0" * 26}
+    assert place.told(IndexProgress(kept=known, at=at))[0] == set()
+    assert place.told(IndexProgress(kept=known, at=NOW))[0] == {"0" * 26}

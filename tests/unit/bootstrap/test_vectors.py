@@ -12,7 +12,7 @@ from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.aws.search import indexer, search_of, searcher
 from opencrab.bootstrap.vectors import vectors_enabled, vectors_of
 from opencrab.domain.errors import Invalid
-from opencrab.engine.memory.embedding import Choice
+from opencrab.engine.memory.embedding import EmbeddingModels
 from opencrab.ports.agents import Agents
 from opencrab.ports.turn.journal import Journal
 from opencrab.settings import Settings
@@ -36,7 +36,7 @@ def given(**variables: str) -> Settings:
 
 def made(configured: Settings) -> Vectors | None:
     journal, agents = cast(Journal, object()), cast(Agents, object())
-    return vectors_of(configured, journal, agents, cast(Choice, object()), SystemClock())
+    return vectors_of(configured, journal, agents, cast(EmbeddingModels, object()), SystemClock())
 
 
 def test_vectors_are_off_unless_somebody_wants_them() -> None:

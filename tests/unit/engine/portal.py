@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from opencrab.domain.discord.community import Reply
+from opencrab.domain.discord.community import InteractionReply
 from opencrab.domain.errors import NotFound, OpenCrabError
 from opencrab.ports.discord import Attachment, Payload
 
@@ -94,13 +94,13 @@ class Portal:
             ]
         return self.commands.get(path, [])
 
-    def edit_reply(self, reply: Reply, message: Payload, *files: Attachment) -> str:
+    def edit_reply(self, reply: InteractionReply, message: Payload, *files: Attachment) -> str:
         raise AssertionError("nothing is answered while setting up")
 
-    def delete_reply(self, reply: Reply) -> None:
+    def delete_reply(self, reply: InteractionReply) -> None:
         raise AssertionError("nothing is answered while setting up")
 
-    def follow_up(self, reply: Reply, message: Payload, *files: Attachment) -> str:
+    def follow_up(self, reply: InteractionReply, message: Payload, *files: Attachment) -> str:
         raise AssertionError("nothing is answered while setting up")
 
     def post(

@@ -13,7 +13,7 @@ from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.prompt.request import build_request, high_water, input_limit, output_limit
 from opencrab.engine.turn.work import Work
-from opencrab.ports.models.model import ChatRequest, ModelInfo, Returned, Said
+from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo, Returned
 from tests.unit.engine.known_world import INFO, QUIET, World
 
 SMALL = ModelInfo(name="openai:small", max_input_tokens=6_000, max_output_tokens=1_000)
@@ -25,7 +25,7 @@ def request(work: Work, info: ModelInfo = SMALL) -> ChatRequest:
 
 
 def texts(made: ChatRequest) -> list[str]:
-    return [each.text if isinstance(each, Said) else each.content for each in made.turns]
+    return [each.text if isinstance(each, ChatMessage) else each.content for each in made.turns]
 
 
 def tokens(made: ChatRequest) -> int:
@@ -149,7 +149,7 @@ def test_a_call_is_never_shown_without_its_result(limit: int, world: World) -> N
         kind, audience = LineKind.ACTION, Audience.SELF
         world.spoken(turn, "ws_read completed", kind=kind, audience=audience, data=data)
     made = request(world.begun("まとめて"), replace(SMALL, max_input_tokens=limit))
-    calls = [call.id for each in made.turns if isinstance(each, Said) for call in each.calls]
+    calls = [call.id for each in made.turns if isinstance(each, ChatMessage) for call in each.calls]
     assert calls == [each.call_id for each in made.turns if isinstance(each, Returned)]
     assert len(calls) < 12
     assert "省略" in "".join(texts(made)[:2])

@@ -13,7 +13,7 @@ import pytest
 
 from opencrab.bootstrap.discord.worker import interact
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import Outcome
+from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.aws.functions import Journalist, Worker
 from opencrab.gateways.discord.interactions.worker import handle
 from opencrab.gateways.local.runner import Consumer
@@ -59,7 +59,7 @@ def test_a_batch_of_interactions_is_handled(stage: Stage) -> None:
 def test_an_interaction_that_breaks_comes_again_and_holds_up_its_channel(
     stage: Stage, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def broken(_runtime: Runtime, _delivery: Delivery) -> Outcome:
+    def broken(_runtime: Runtime, _delivery: Delivery) -> MessageOutcome:
         raise RuntimeError("nobody expected this")
 
     with worker(stage.runtime) as function:
@@ -85,11 +85,11 @@ def test_the_log_of_a_private_message_that_breaks_does_not_repeat_it(
 ) -> None:
     enough = threading.Event()
 
-    def once_broken(delivery: Delivery) -> Outcome:
+    def once_broken(delivery: Delivery) -> MessageOutcome:
         if delivery.count == 1:
             raise RuntimeError("nobody expected this")
         enough.set()
-        return Outcome.FINISHED
+        return MessageOutcome.FINISHED
 
     queue = stage.house.home.turns
     consumer = Consumer(queue, once_broken, workers=1, visibility=60, private=True)

@@ -34,7 +34,7 @@ _SKILL_FOLDERS = tuple(place.with_name("skills") for place in _CONFIG_FOLDERS)
 
 
 @dataclass(frozen=True)
-class Effective:
+class EffectiveSetting:
     """A setting's value and where it came from."""
 
     value: Any = field(repr=False)
@@ -48,12 +48,12 @@ class Settings:
     `variables` names the first variable that each setting of the file takes its value from.
     """
 
-    values: Mapping[str, Effective]
+    values: Mapping[str, EffectiveSetting]
     pricing: Mapping[str, Any] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
 
-    def effective(self, name: str, **scopes: Mapping[str, Any]) -> Effective:
+    def effective(self, name: str, **scopes: Mapping[str, Any]) -> EffectiveSetting:
         """A setting as it holds for the narrowest scope that sets it.
 
         `scopes` are own settings from wide to narrow, as in `agent={...}, session={...}`.
@@ -64,7 +64,7 @@ class Settings:
         found = self.values[name]
         for scope, own in scopes.items():
             if own.get(name) is not None:
-                found = Effective(own[name], scope)
+                found = EffectiveSetting(own[name], scope)
         return found
 
     def get(self, name: str) -> Any:
@@ -119,20 +119,20 @@ def load(
     """
     environ = os.environ if environment is None else environment
     found = _folder(folder)
-    written = dict(_flat(_read(found / "default.toml")))
+    written = dict(_flat(_read_toml(found / "default.toml")))
     given = _from_environment(written, environ)
     for name, value in overrides.items():
         if name not in written:
             raise Invalid(f"there is no setting {name!r}", field=name)
         if value is not None:
-            given[name] = Effective(value, "command line")
+            given[name] = EffectiveSetting(value, "command line")
     values, absent = _from_file(written, given, _Variables(environ, secret))
     variables = {
         name: named[1]
         for name, value in written.items()
         if isinstance(value, str) and (named := _VARIABLE.search(value))
     }
-    return Settings(values | given, _read(found / "pricing.toml"), absent, variables)
+    return Settings(values | given, _read_toml(found / "pricing.toml"), absent, variables)
 
 
 @cache
@@ -150,7 +150,7 @@ def listed_models(*, folder: Path | None = None) -> Mapping[str, Any]:
 
 def aws_pricing(*, folder: Path | None = None) -> Mapping[str, Any]:
     """What AWS charges and an installation uses, as config/aws-pricing.toml says."""
-    return _read(_folder(folder) / "aws-pricing.toml")
+    return _read_toml(_folder(folder) / "aws-pricing.toml")
 
 
 def skills_folder() -> Path:
@@ -179,7 +179,7 @@ def _folder(given: Path | None) -> Path:
 
 def _from_environment(
     written: Mapping[str, Any], environ: Mapping[str, str]
-) -> dict[str, Effective]:
+) -> dict[str, EffectiveSetting]:
     """What OPENCRAB_SECTION__KEY variables set; providers may get keys that the file lacks."""
     names = {_PREFIX + name.upper().replace(".", "__"): name for name in written}
     given = {}
@@ -194,7 +194,7 @@ def _from_environment(
                 cure="correct its name after config/default.toml, or remove it",
             )
         value = _like(written.get(name, ""), environ[variable], variable)
-        given[name] = Effective(value, variable)
+        given[name] = EffectiveSetting(value, variable)
     return given
 
 
@@ -213,17 +213,17 @@ class _Variables:
 
 
 def _from_file(
-    written: Mapping[str, Any], given: Mapping[str, Effective], environ: _Variables
-) -> tuple[dict[str, Effective], dict[str, str]]:
+    written: Mapping[str, Any], given: Mapping[str, EffectiveSetting], environ: _Variables
+) -> tuple[dict[str, EffectiveSetting], dict[str, str]]:
     """The file's settings with their variables filled in, and which part lacks which variable.
 
     A setting that is given elsewhere needs no variable.
     """
-    values: dict[str, Effective] = {}
+    values: dict[str, EffectiveSetting] = {}
     absent: dict[str, str] = {}
     for name, value in written.items():
-        expanded, missing = _expanded(value, environ)
-        values[name] = Effective(expanded, "default.toml")
+        expanded, missing = _expand_variables(value, environ)
+        values[name] = EffectiveSetting(expanded, "default.toml")
         if not missing or name in given:
             continue
         part = _part(name)
@@ -245,7 +245,7 @@ def _part(name: str) -> str | None:
     return None
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -267,10 +267,10 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield f"{prefix}{key}", value
 
 
-def _expanded(value: Any, environ: _Variables) -> tuple[Any, str]:
+def _expand_variables(value: Any, environ: _Variables) -> tuple[Any, str]:
     """The value with its variables filled in, and the first variable that is not set."""
     if isinstance(value, list):
-        parts = [_expanded(part, environ) for part in value]
+        parts = [_expand_variables(part, environ) for part in value]
         return [part for part, _ in parts], next((lacks for _, lacks in parts if lacks), "")
     if not isinstance(value, str):
         return value, ""

@@ -15,7 +15,7 @@ from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.domain.conversation.session import Hearing, Participant
 from opencrab.domain.document import new_fact
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
-from opencrab.domain.memory.summary import SUMMARY, Source, Span, Summary, summary_key
+from opencrab.domain.memory.summary import SUMMARY, Span, Summary, SummarySource, summary_key
 from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.record import Call
 from opencrab.domain.turn.transcript import Transcript
@@ -63,7 +63,7 @@ def summarised(made: House, number: int, **changes: Any) -> Summary:
         span=Span.TOPIC,
         title=f"題名{number}",
         text=f"本文{number}",
-        sources=(Source(session_id="s", first=1, last=8),),
+        sources=(SummarySource(session_id="s", first=1, last=8),),
         session_id="s",
         hearing=Hearing.SESSION,
         since=made.clock.now(),
@@ -165,7 +165,7 @@ def test_lines_fit_whatever_json_makes_of_them(made: House, words: str) -> None:
 @pytest.mark.parametrize("words", [*HARD.values(), "海"], ids=[*HARD, "plain"])
 def test_a_long_summary_is_read_in_pages(made: House, words: str) -> None:
     text = (words * 8_000)[:8_000]
-    many = tuple(Source(session_id="s" * 64, first=10**8, last=10**8) for _ in range(100))
+    many = tuple(SummarySource(session_id="s" * 64, first=10**8, last=10**8) for _ in range(100))
     parts = tuple(f"S{10**8 + n}" for n in range(1_000))
     summarised(made, 1, text=text, title='"' * 200, sources=many, parts=parts)
     at, first, read = context(made), 1, ""

@@ -15,7 +15,7 @@ from opencrab.domain.agents.agent_state import MIND, Mind
 from opencrab.domain.agents.core_memory import with_memory
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.document import FACTS_AT_ONCE, new_fact
-from opencrab.domain.erasure.request import FORGOTTEN, Mark
+from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark
 from opencrab.domain.errors import Changed, Unavailable
 from opencrab.domain.goals.goal import Receipt
 from opencrab.domain.memory.memory import MEMORY, Memory, Provenance
@@ -212,7 +212,7 @@ def test_what_is_forgotten_is_marked_for_every_copy_of_an_index(mika: Desk) -> N
     saved = save(mika, "蟹は横に歩く")["memory_id"]
     mika.data("forget_memory", memory_id=saved)
     (fact,) = mika.home.facts.page("mika", FORGOTTEN)
-    assert fact.read(Mark).refs == (f"memory:{saved}",)
+    assert fact.read(ErasureMark).refs == (f"memory:{saved}",)
     assert fact.expires_at is not None
     assert mika.data("search_my_history", query="蟹")["count"] == 0
     assert (gate(mika).kept, count(mika)) == (0, 0)

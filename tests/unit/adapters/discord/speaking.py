@@ -11,7 +11,13 @@ from opencrab.adapters.discord.client import DiscordClient
 from opencrab.adapters.providers.transport.httpx_transport import new_client
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.conversation.message import Utterance
-from opencrab.domain.discord.community import PRESENCE, REPLY, Presence, Reply, channel_of
+from opencrab.domain.discord.community import (
+    PRESENCE,
+    REPLY,
+    InteractionReply,
+    Presence,
+    channel_of,
+)
 from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
 from opencrab.domain.errors import Changed, Refused, Unavailable
 from opencrab.domain.value import Language
@@ -92,12 +98,12 @@ class Talk:
         place: Place = SERVER_CHANNEL,
         ephemeral: bool = False,
         language: Language = Language.EN,
-    ) -> Reply:
+    ) -> InteractionReply:
         """Somebody asks, the door says that it is being thought about, the worker keeps it."""
         interaction = self.discord.command("ask", place=place)
         told = {"type": 5, "data": {"flags": 64}} if ephemeral else {"type": 5}
         self.call.acknowledge(interaction, told)
-        reply = Reply(
+        reply = InteractionReply(
             id=interaction.id,
             application_id=APPLICATION_ID,
             token=interaction.token,
@@ -111,7 +117,7 @@ class Talk:
         self.facts.writes = 0
         return reply
 
-    def interaction(self, reply: Reply) -> Interaction:
+    def interaction(self, reply: InteractionReply) -> Interaction:
         """What Discord knows of an interaction."""
         return self.discord.world.interactions[reply.id]
 
@@ -120,7 +126,9 @@ class Talk:
         kept = Presence(agent_id="crab", **said)
         self.facts.commit(new_fact(INSTALLATION_FACTS, PRESENCE, "crab", kept))
 
-    def utterance(self, text: str, reply: Reply | None = None, **changes: Any) -> Utterance:
+    def utterance(
+        self, text: str, reply: InteractionReply | None = None, **changes: Any
+    ) -> Utterance:
         """Words of the agent, to who asked or into the channel; on their way since now."""
         interaction_id = None if reply is None else reply.id
         channel_id = SERVER_CHANNEL.channel_id if reply is None else reply.channel_id

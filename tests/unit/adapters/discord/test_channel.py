@@ -5,7 +5,7 @@ import pytest
 from opencrab.domain.discord.community import channel_of
 from opencrab.domain.errors import Invalid, NeverSent, NotFound, Refused, Unavailable
 from opencrab.domain.value import Language
-from opencrab.ports.conversation.channel import Panel, Row
+from opencrab.ports.conversation.channel import Panel, PanelRow
 from tests.discord.fake import ELSEWHERE, OTHER_CHANNEL, PRIVATE, SERVER_CHANNEL
 from tests.discord.faults import Drop, Limited, Status
 from tests.discord.state import Place
@@ -24,7 +24,7 @@ def panel(**changes: object) -> Panel:
     told: dict[str, object] = {
         "agent_id": "crab", "agent_name": "Crab", "goal": "G1", "name": "Tidy the reef",
         "language": Language.EN, "standing": "active", "percent": 40,
-        "rows": (Row("G1-T1", "Look", "done"), Row("G1-T2", "Tidy", "active")),
+        "rows": (PanelRow("G1-T1", "Look", "done"), PanelRow("G1-T2", "Tidy", "active")),
         "note": "", "over": False,
     }  # fmt: skip
     return Panel(**{**told, **changes})  # type: ignore[arg-type]

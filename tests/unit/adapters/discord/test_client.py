@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from opencrab.adapters.discord.client import DiscordClient
-from opencrab.domain.discord.community import Reply
+from opencrab.domain.discord.community import InteractionReply
 from opencrab.domain.errors import (
     Invalid,
     NeverSent,
@@ -173,7 +173,7 @@ def test_a_further_answer_is_never_sent_twice_by_itself(talk: Talk) -> None:
 
 def test_an_interaction_that_has_not_spread_yet_is_asked_again_later(talk: Talk) -> None:
     interaction = talk.discord.command("ask")
-    young = Reply(
+    young = InteractionReply(
         id=interaction.id,
         application_id=talk.discord.application_id,
         token=interaction.token,

@@ -5,13 +5,13 @@ import pytest
 from opencrab.adapters.discord import rendering
 from opencrab.domain.value import Language
 from opencrab.engine.goals.progress import Standing
-from opencrab.ports.conversation.channel import Panel, Row
+from opencrab.ports.conversation.channel import Panel, PanelRow
 
 ROWS = (
-    Row("G1-T1", "珊瑚を数える", "done"),
-    Row("G1-T2", "Sort them", "active"),
-    Row("G1-T3", "Write it down", "fail"),
-    Row("G1-T4", "Tell", "pending"),
+    PanelRow("G1-T1", "珊瑚を数える", "done"),
+    PanelRow("G1-T2", "Sort them", "active"),
+    PanelRow("G1-T3", "Write it down", "fail"),
+    PanelRow("G1-T4", "Tell", "pending"),
 )
 
 
@@ -77,13 +77,15 @@ def test_ids_of_buttons_stay_within_discords_limit() -> None:
 
 def test_a_name_that_holds_markup_is_shown_as_it_was_written() -> None:
     name = "[click](https://evil.example) **@everyone** <@1> `x` \u202egnp\n# big"
-    told = str(rendering.panel(panel(name=name, note=name, rows=(Row("G1-T1", name, "done"),))))
+    told = str(
+        rendering.panel(panel(name=name, note=name, rows=(PanelRow("G1-T1", name, "done"),)))
+    )
     for live in ("](", "https://", " **", " @", "<@", " `x", "\u202e", "\n# "):
         assert live not in told.replace("\\\\", "\\")
 
 
 def test_a_panel_of_many_long_tasks_says_how_many_it_leaves_out() -> None:
-    rows = tuple(Row(f"G1-T{number}", "🦀*" * 500, "done") for number in range(50))
+    rows = tuple(PanelRow(f"G1-T{number}", "🦀*" * 500, "done") for number in range(50))
     shown = rendering.panel(panel(name="🦀" * 500, agent_name="x" * 900, rows=rows, note="*" * 900))
     (embed,) = shown["embeds"]
     parts = (embed["title"], embed["description"], embed["footer"]["text"])

@@ -5,12 +5,12 @@ from itertools import count
 
 import pytest
 
-from opencrab.adapters.door.http import MOST_BYTES, Answered, PlainHttp, trust
+from opencrab.adapters.door.http import MOST_BYTES, HttpResponse, PlainHttp, trust
 from opencrab.domain.errors import Unavailable
 from tests.unit.adapters.listening import Heard, answer, listening
 
 
-def posted(said: bytes | None, *, seconds: float = 5) -> Answered:
+def posted(said: bytes | None, *, seconds: float = 5) -> HttpResponse:
     """What a request is answered with by a server that says this."""
     with listening(lambda _: said) as server:
         return server.client().post("/p", b"body", {}, seconds=seconds)
@@ -20,7 +20,7 @@ def test_a_request_arrives_whole() -> None:
     with listening(lambda _: answer(200, b"{}")) as server:
         http = server.client("/api/v10/")
         sent = {"Content-Type": "application/json"}
-        assert http.post("/x/y", "蟹".encode(), sent, seconds=5) == Answered(200, b"{}")
+        assert http.post("/x/y", "蟹".encode(), sent, seconds=5) == HttpResponse(200, b"{}")
     (heard,) = server.heard
     assert heard.line == "POST /api/v10/x/y HTTP/1.1"
     assert heard.body == "蟹".encode()
@@ -34,19 +34,22 @@ def test_a_request_arrives_whole() -> None:
 @pytest.mark.parametrize(
     ("said", "answered"),
     [
-        (b"HTTP/1.1 204 No Content\r\n\r\n", Answered(204, b"")),
-        (b"HTTP/1.1 204\r\nX: y\r\n\r\n", Answered(204, b"")),
-        (answer(500, b"oh"), Answered(500, b"oh")),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", HttpResponse(204, b"")),
+        (b"HTTP/1.1 204\r\nX: y\r\n\r\n", HttpResponse(204, b"")),
+        (answer(500, b"oh"), HttpResponse(500, b"oh")),
         (
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
             b"3\r\nabc\r\nA;x=y\r\n0123456789\r\n0\r\nT: u\r\n\r\n",
-            Answered(200, b"abc0123456789"),
+            HttpResponse(200, b"abc0123456789"),
         ),
-        (b"HTTP/1.1 103 Early\r\nLink: x\r\n\r\n" + answer(200, b"late"), Answered(200, b"late")),
-        (b"HTTP/1.0 200 OK\nContent-Length: 2\n\nok", Answered(200, b"ok")),
+        (
+            b"HTTP/1.1 103 Early\r\nLink: x\r\n\r\n" + answer(200, b"late"),
+            HttpResponse(200, b"late"),
+        ),
+        (b"HTTP/1.0 200 OK\nContent-Length: 2\n\nok", HttpResponse(200, b"ok")),
     ],
 )
-def test_answers_are_read_as_they_are_meant(said: bytes, answered: Answered) -> None:
+def test_answers_are_read_as_they_are_meant(said: bytes, answered: HttpResponse) -> None:
     assert posted(said) == answered
 
 

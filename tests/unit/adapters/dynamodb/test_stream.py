@@ -91,7 +91,7 @@ def test_facts_of_other_kinds_tell_nothing() -> None:
 
 
 def test_what_expires_or_is_of_another_kind_tells_nothing() -> None:
-    counted = session_items.to_item(session_items.Counted(session(), 0, 1))
+    counted = session_items.to_item(session_items.CountedSession(session(), 0, 1))
     instruction = {"pk": {"S": "TURN#t1"}, "sk": {"S": "0000000001#i"}, "body": {"S": "{}"}}
     gone = record(None, header(TurnStatus.COMPLETED))
     assert list(entries([gone, record(counted), record(instruction)])) == []

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from opencrab.adapters.local_files import LocalFiles
-from opencrab.adapters.local_files.history import CONTENTS, MOST, History
+from opencrab.adapters.local_files.history import CONTENTS, MOST, VersionHistory
 from opencrab.domain.errors import Invalid, NotFound
 
 
@@ -46,7 +46,11 @@ def test_another_process_counts_what_is_there(tmp_path: Path) -> None:
 
 
 def test_small_contents_count_for_more_than_they_are(tmp_path: Path) -> None:
-    history, large, small = History(tmp_path, CONTENTS * 20), tmp_path / "large", tmp_path / "small"
+    history, large, small = (
+        VersionHistory(tmp_path, CONTENTS * 20),
+        tmp_path / "large",
+        tmp_path / "small",
+    )
     large.write_bytes(b"x" * (CONTENTS * 20 - 10))
     small.write_bytes(b"x")
     history.keep("mika", "large", large, f"{0:064x}-1-1")
@@ -69,7 +73,9 @@ def test_nothing_that_fails_here_stops_a_write(tmp_path: Path) -> None:
 def test_a_content_that_a_crash_left_in_both_places_is_told_once(tmp_path: Path) -> None:
     files = LocalFiles(tmp_path)
     written = files.write("mika", "a", b"1")
-    History(tmp_path, 1_000).keep("mika", "a", tmp_path / "mika/workspace/a", written.version)
+    VersionHistory(tmp_path, 1_000).keep(
+        "mika", "a", tmp_path / "mika/workspace/a", written.version
+    )
     assert [each.version for each in files.versions("mika", "a")] == [written.version]
     files.write("mika", "a", b"2")
     assert [each.is_current for each in files.versions("mika", "a")] == [True, False]

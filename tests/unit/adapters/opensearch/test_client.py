@@ -5,7 +5,12 @@ from collections import deque
 import httpx
 import pytest
 
-from opencrab.adapters.opensearch.client import BULK_ITEMS, Client, Write, all_written
+from opencrab.adapters.opensearch.client import (
+    BULK_ITEMS,
+    DocumentWrite,
+    OpenSearchClient,
+    all_written,
+)
 from opencrab.adapters.opensearch.connection import ATTEMPTS, Backoff, checked_endpoint, region_of
 from opencrab.adapters.opensearch.schema import creation
 from opencrab.adapters.system_clock import FakeClock
@@ -28,18 +33,18 @@ def collection(clock: FakeClock) -> FakeCollection:
 
 
 @pytest.fixture
-def client(collection: FakeCollection, clock: FakeClock) -> Client:
+def client(collection: FakeCollection, clock: FakeClock) -> OpenSearchClient:
     made = client_of(collection, clock)
     made.create(INDEX, creation(clock.now()))
     return made
 
 
-def seen(number: int) -> Write:
-    return Write(f"seen:{number}", {"doc": "seen", "session": f"s{number}", "steps": []})
+def seen(number: int) -> DocumentWrite:
+    return DocumentWrite(f"seen:{number}", {"doc": "seen", "session": f"s{number}", "steps": []})
 
 
 def test_passing_faults_are_tried_again_after_ever_longer_pauses(
-    client: Client, collection: FakeCollection, clock: FakeClock
+    client: OpenSearchClient, collection: FakeCollection, clock: FakeClock
 ) -> None:
     collection.faults.extend([429, 503, httpx.ConnectError("no"), httpx.ReadTimeout("slow")])
     assert client.search(INDEX, MATCH_ALL) is not None
@@ -48,7 +53,7 @@ def test_passing_faults_are_tried_again_after_ever_longer_pauses(
 
 
 def test_a_collection_that_stays_silent_is_unavailable(
-    client: Client, collection: FakeCollection
+    client: OpenSearchClient, collection: FakeCollection
 ) -> None:
     collection.faults.extend([503] * ATTEMPTS)
     with pytest.raises(Unavailable, match="503"):
@@ -56,7 +61,7 @@ def test_a_collection_that_stays_silent_is_unavailable(
 
 
 def test_a_role_without_permission_is_not_tried_again(
-    client: Client, collection: FakeCollection
+    client: OpenSearchClient, collection: FakeCollection
 ) -> None:
     collection.forbidden = True
     asked = len(collection.asked)
@@ -67,7 +72,7 @@ def test_a_role_without_permission_is_not_tried_again(
 
 
 def test_only_the_documents_that_were_turned_away_are_written_again(
-    client: Client, collection: FakeCollection
+    client: OpenSearchClient, collection: FakeCollection
 ) -> None:
     collection.item_faults["seen:1"] = deque([429, 503])
     assert client.write(INDEX, map(seen, range(3))) == ()
@@ -76,7 +81,7 @@ def test_only_the_documents_that_were_turned_away_are_written_again(
 
 
 def test_a_document_that_is_turned_away_forever_is_said(
-    client: Client, collection: FakeCollection
+    client: OpenSearchClient, collection: FakeCollection
 ) -> None:
     collection.item_faults["seen:1"] = deque([503] * ATTEMPTS)
     with pytest.raises(Unavailable, match="seen:1"):
@@ -84,9 +89,9 @@ def test_a_document_that_is_turned_away_forever_is_said(
 
 
 def test_a_document_that_is_refused_for_good_is_reported_and_the_others_are_kept(
-    client: Client, collection: FakeCollection
+    client: OpenSearchClient, collection: FakeCollection
 ) -> None:
-    bad = Write("bad", {"doc": "row", "unknown": 1})
+    bad = DocumentWrite("bad", {"doc": "row", "unknown": 1})
     refused = client.write(INDEX, [seen(0), bad, seen(1)])
     assert [(each.id, each.status) for each in refused] == [("bad", 400)]
     assert set(collection.sources(INDEX)) == {"seen:0", "seen:1"}
@@ -94,33 +99,43 @@ def test_a_document_that_is_refused_for_good_is_reported_and_the_others_are_kept
         all_written(refused)
 
 
-def test_many_documents_go_in_several_requests(client: Client, collection: FakeCollection) -> None:
+def test_many_documents_go_in_several_requests(
+    client: OpenSearchClient, collection: FakeCollection
+) -> None:
     assert client.write(INDEX, map(seen, range(BULK_ITEMS * 2 + 1))) == ()
     assert len(collection.sources(INDEX)) == BULK_ITEMS * 2 + 1
     assert [path for _, path in collection.asked].count(f"/{INDEX}/_bulk") == 3
 
 
-def test_large_documents_go_alone(client: Client, collection: FakeCollection) -> None:
-    large = [Write(f"w{number}", {"doc": "row", "text": "蟹" * 300_000}) for number in range(3)]
+def test_large_documents_go_alone(client: OpenSearchClient, collection: FakeCollection) -> None:
+    large = [
+        DocumentWrite(f"w{number}", {"doc": "row", "text": "蟹" * 300_000}) for number in range(3)
+    ]
     assert client.write(INDEX, large) == ()
     assert [path for _, path in collection.asked].count(f"/{INDEX}/_bulk") == 2
 
 
-def test_what_is_not_there_can_be_deleted(client: Client, collection: FakeCollection) -> None:
-    assert client.write(INDEX, [seen(0), Write("seen:0"), Write("never")]) == ()
+def test_what_is_not_there_can_be_deleted(
+    client: OpenSearchClient, collection: FakeCollection
+) -> None:
+    assert client.write(INDEX, [seen(0), DocumentWrite("seen:0"), DocumentWrite("never")]) == ()
     assert collection.sources(INDEX) == {}
 
 
-def test_whatever_is_in_a_text_stays_on_its_line(client: Client, clock: FakeClock) -> None:
+def test_whatever_is_in_a_text_stays_on_its_line(
+    client: OpenSearchClient, clock: FakeClock
+) -> None:
     text = 'a\n{"delete":{"_id":"x"}}\r\n\u2028\0"🦀'
-    client.write(INDEX, [Write("t", {"doc": "row", "text": text})])
+    client.write(INDEX, [DocumentWrite("t", {"doc": "row", "text": text})])
     clock.advance(60)
     found = client.search(INDEX, MATCH_ALL)
     assert found is not None
     assert [hit["_source"]["text"] for hit in found["hits"]["hits"]] == [text]
 
 
-def test_an_index_that_is_not_there_answers_nothing_and_can_be_dropped(client: Client) -> None:
+def test_an_index_that_is_not_there_answers_nothing_and_can_be_dropped(
+    client: OpenSearchClient,
+) -> None:
     assert client.search("opencrab-test-nobody", MATCH_ALL) is None
     assert client.about("opencrab-test-nobody") is None
     client.drop("opencrab-test-nobody")

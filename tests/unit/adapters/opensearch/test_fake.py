@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from opencrab.adapters.opensearch.client import Client, Write
+from opencrab.adapters.opensearch.client import DocumentWrite, OpenSearchClient
 from opencrab.adapters.opensearch.schema import creation
 from opencrab.adapters.opensearch.signing import sign_request
 from opencrab.adapters.system_clock import FakeClock
@@ -28,7 +28,7 @@ def collection(clock: FakeClock) -> FakeCollection:
 
 
 @pytest.fixture
-def client(collection: FakeCollection, clock: FakeClock) -> Client:
+def client(collection: FakeCollection, clock: FakeClock) -> OpenSearchClient:
     made = client_of(collection, clock)
     made.create(INDEX, creation(clock.now()))
     return made
@@ -43,33 +43,33 @@ def ask(
     return collection.handle_request(request)
 
 
-def written(client: Client, clock: FakeClock, *texts: str) -> None:
-    rows = [Write(f"t{at}", {"doc": "row", "terms": text}) for at, text in enumerate(texts)]
+def written(client: OpenSearchClient, clock: FakeClock, *texts: str) -> None:
+    rows = [DocumentWrite(f"t{at}", {"doc": "row", "terms": text}) for at, text in enumerate(texts)]
     assert client.write(INDEX, rows) == ()
     clock.advance(60)
 
 
-def scores(client: Client, words: str) -> dict[str, float]:
+def scores(client: OpenSearchClient, words: str) -> dict[str, float]:
     body = {"size": 100, "query": {"match": {"terms": {"query": words, "operator": "or"}}}}
     answer = client.search(INDEX, body)
     assert answer is not None
     return {hit["_id"]: hit["_score"] for hit in answer["hits"]["hits"]}
 
 
-def test_what_is_written_is_found_after_a_while(client: Client, clock: FakeClock) -> None:
-    client.write(INDEX, [Write("t0", {"doc": "row", "terms": "crab"})])
+def test_what_is_written_is_found_after_a_while(client: OpenSearchClient, clock: FakeClock) -> None:
+    client.write(INDEX, [DocumentWrite("t0", {"doc": "row", "terms": "crab"})])
     assert scores(client, "crab") == {}
     clock.advance(9)
     assert scores(client, "crab") == {}
     clock.advance(1)
     assert set(scores(client, "crabs")) == {"t0"}
-    client.write(INDEX, [Write("t0")])
+    client.write(INDEX, [DocumentWrite("t0")])
     assert set(scores(client, "crab")) == {"t0"}
     clock.advance(10)
     assert scores(client, "crab") == {}
 
 
-def test_a_score_is_what_lucene_computes(client: Client, clock: FakeClock) -> None:
+def test_a_score_is_what_lucene_computes(client: OpenSearchClient, clock: FakeClock) -> None:
     long = "crab " + "x " * 41
     written(client, clock, "crab crab shell", long.strip(), "sea", "sea sea")
     found = scores(client, "crab")
@@ -122,7 +122,7 @@ def test_each_shard_counts_for_itself(clock: FakeClock) -> None:
     ],
 )
 def test_what_the_service_does_not_have_is_refused(
-    client: Client, collection: FakeCollection, method: str, path: str, status: int
+    client: OpenSearchClient, collection: FakeCollection, method: str, path: str, status: int
 ) -> None:
     headers = {"content-type": "application/json"}
     assert ask(collection, method, path, b"{}", **headers).status_code == status
@@ -147,7 +147,7 @@ def test_what_the_service_does_not_have_is_refused(
     ],
 )
 def test_what_we_never_ask_is_no_question(
-    client: Client, collection: FakeCollection, body: dict[str, Any]
+    client: OpenSearchClient, collection: FakeCollection, body: dict[str, Any]
 ) -> None:
     content = httpx.Request("POST", ENDPOINT, json=body).content
     headers = {"content-type": "application/json"}
@@ -164,7 +164,7 @@ def test_what_we_never_ask_is_no_question(
     ],
 )
 def test_a_malformed_bulk_is_refused(
-    client: Client, collection: FakeCollection, content: bytes
+    client: OpenSearchClient, collection: FakeCollection, content: bytes
 ) -> None:
     headers = {"content-type": "application/x-ndjson"}
     assert ask(collection, "POST", f"/{INDEX}/_bulk", content, **headers).status_code == 400
@@ -182,13 +182,13 @@ def test_a_malformed_bulk_is_refused(
         {"more": "x"},
     ],
 )
-def test_a_document_must_fit_the_mapping(client: Client, source: dict[str, Any]) -> None:
-    assert [each.status for each in client.write(INDEX, [Write("a", source)])] == [400]
+def test_a_document_must_fit_the_mapping(client: OpenSearchClient, source: dict[str, Any]) -> None:
+    assert [each.status for each in client.write(INDEX, [DocumentWrite("a", source)])] == [400]
 
 
 @pytest.mark.parametrize("lacks", ["authorization", "x-amz-content-sha256"])
 def test_an_unsigned_request_is_forbidden(
-    client: Client, collection: FakeCollection, lacks: str
+    client: OpenSearchClient, collection: FakeCollection, lacks: str
 ) -> None:
     request = httpx.Request("GET", f"{ENDPOINT}/{INDEX}/_mapping")
     request.headers.update(sign_request(request, b"", signer("eu-central-1"), NOW))
@@ -207,7 +207,7 @@ def test_writing_into_no_index_makes_one_that_nobody_described(
     collection: FakeCollection, clock: FakeClock
 ) -> None:
     client = client_of(collection, clock)
-    client.write(INDEX, [Write("a", {"anything": "goes"})])
+    client.write(INDEX, [DocumentWrite("a", {"anything": "goes"})])
     assert client.about(INDEX) == {}
     clock.advance(timedelta(minutes=1).total_seconds())
     assert collection.indexes() == (INDEX,)

@@ -5,7 +5,7 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opencrab.adapters.opensearch.client import Write
+from opencrab.adapters.opensearch.client import DocumentWrite
 from opencrab.adapters.opensearch.limits import answers, hears, may_answer, may_hear
 from opencrab.adapters.opensearch.schema import creation, document, place_row, read, row_id
 from opencrab.adapters.system_clock import FakeClock
@@ -72,7 +72,9 @@ def test_the_server_leaves_out_the_same(
     client = client_of(FakeCollection(clock), clock)
     client.create(INDEX, creation(NOW))
     kept = {row_id(row): row for row in listed}
-    client.write(INDEX, [Write(key, document(place_row(row, 1))) for key, row in kept.items()])
+    client.write(
+        INDEX, [DocumentWrite(key, document(place_row(row, 1))) for key, row in kept.items()]
+    )
     clock.advance(60)
     for clauses, allowed in ((may_hear, hears), (may_answer, answers)):
         body = {"size": 100, "query": {"bool": {"filter": clauses(query, heard)}}}

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from opencrab.adapters.opensearch.client import Client
+from opencrab.adapters.opensearch.client import OpenSearchClient
 from opencrab.adapters.opensearch.schema import creation
 from opencrab.adapters.opensearch.watermark import SETTLED, Reached
 from opencrab.adapters.system_clock import FakeClock
@@ -19,24 +19,24 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def client(clock: FakeClock) -> Client:
+def client(clock: FakeClock) -> OpenSearchClient:
     made = client_of(FakeCollection(clock, refresh=timedelta(0)), clock)
     made.create(INDEX, creation(clock.now()))
     return made
 
 
-def reach(client: Client, clock: FakeClock, last: int) -> None:
+def reach(client: OpenSearchClient, clock: FakeClock, last: int) -> None:
     reached = Reached(client, INDEX)
     reached.load()
     client.write(INDEX, [reached.line("s1", last, last, clock.now())])
 
 
-def settled(client: Client, clock: FakeClock) -> int:
+def settled(client: OpenSearchClient, clock: FakeClock) -> int:
     return Reached(client, INDEX, until=clock.now() - SETTLED).lines.get("s1", 0)
 
 
 def test_a_search_relies_on_a_watermark_once_everything_before_it_is_found(
-    client: Client, clock: FakeClock
+    client: OpenSearchClient, clock: FakeClock
 ) -> None:
     reach(client, clock, 5)
     assert settled(client, clock) == 0
@@ -46,7 +46,7 @@ def test_a_search_relies_on_a_watermark_once_everything_before_it_is_found(
 
 
 def test_a_session_that_is_always_written_to_has_a_watermark_that_counts(
-    client: Client, clock: FakeClock
+    client: OpenSearchClient, clock: FakeClock
 ) -> None:
     for second in range(4, 601, 4):
         clock.advance(4)
@@ -55,7 +55,7 @@ def test_a_session_that_is_always_written_to_has_a_watermark_that_counts(
         assert second < 160 or second - 160 <= known <= second - 120
 
 
-def test_watermarks_do_not_pile_up(client: Client, clock: FakeClock) -> None:
+def test_watermarks_do_not_pile_up(client: OpenSearchClient, clock: FakeClock) -> None:
     for second in range(100):
         clock.advance(4)
         reach(client, clock, second)
@@ -66,7 +66,7 @@ def test_watermarks_do_not_pile_up(client: Client, clock: FakeClock) -> None:
 
 
 def test_the_last_line_of_a_session_is_asked_for_when_it_is_needed(
-    client: Client, clock: FakeClock
+    client: OpenSearchClient, clock: FakeClock
 ) -> None:
     reach(client, clock, 7)
     lines = Reached(client, INDEX).lines

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from opencrab.adapters.providers.transport.exchange import Opened, Reply
+from opencrab.adapters.providers.transport.exchange import OpenReply, Reply
 from opencrab.domain.models.fault import Fault, Unanswered
 
 
@@ -43,9 +43,9 @@ class Replying:
     @contextmanager
     def open(
         self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
-    ) -> Iterator[Opened]:
+    ) -> Iterator[OpenReply]:
         self.sent.append(Sent(url, headers, body, timeout_seconds))
-        yield Opened(self.status, self.headers, self._coming())
+        yield OpenReply(self.status, self.headers, self._coming())
 
     def _coming(self) -> Iterator[bytes]:
         yield from self.chunks or (self.body,)
@@ -77,6 +77,6 @@ class Pages:
     @contextmanager
     def open(
         self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
-    ) -> Iterator[Opened]:
+    ) -> Iterator[OpenReply]:
         reply = self.send(url, headers=headers, body=body, timeout_seconds=timeout_seconds)
-        yield Opened(reply.status, reply.headers, iter((reply.body,)))
+        yield OpenReply(reply.status, reply.headers, iter((reply.body,)))

@@ -11,8 +11,8 @@ from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.domain.models.fault import Unanswered
 from opencrab.domain.models.preferences import Preferences
 from opencrab.domain.money.budget import Price
-from opencrab.ports.models.model import ChatModel, ChatRequest, Said
-from opencrab.ports.models.preferences import Stored
+from opencrab.ports.models.model import ChatMessage, ChatModel, ChatRequest
+from opencrab.ports.models.preferences import StoredPreferences
 from tests.unit.adapters.providers.fake import Replying
 
 PRICE = Price(input_per_million=150_000, output_per_million=600_000)
@@ -43,7 +43,7 @@ def models_and_transport(settings: ModelsSettings = SETTINGS) -> tuple[ProviderM
 
 def address_asked(model: ChatModel, transport: Replying) -> str:
     """The address to which a model sends a request."""
-    request = ChatRequest("", (), "", (Said("user", "やあ"),), 5)
+    request = ChatRequest("", (), "", (ChatMessage("user", "やあ"),), 5)
     with pytest.raises(Unanswered):
         model.chat(request, model.encode(request))
     return transport.sent[-1].url
@@ -53,18 +53,18 @@ class Shelf:
     """Preferences that change, and a store that may be silent."""
 
     def __init__(self, **preferences: Any) -> None:
-        self.stored = Stored(Preferences(**preferences))
+        self.stored = StoredPreferences(Preferences(**preferences))
         self.trouble: Exception | None = None
         self.reads = 0
 
-    def __call__(self) -> Stored:
+    def __call__(self) -> StoredPreferences:
         self.reads += 1
         if self.trouble:
             raise self.trouble
         return self.stored
 
     def put(self, **preferences: Any) -> int:
-        self.stored = Stored(Preferences(**preferences), self.stored.version + 1)
+        self.stored = StoredPreferences(Preferences(**preferences), self.stored.version + 1)
         return self.stored.version
 
     def models(self, configured: Callable[[], ModelsSettings] = lambda: SETTINGS) -> ProviderModels:

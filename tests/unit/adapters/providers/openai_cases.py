@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from opencrab.domain.turn.record import Call
-from opencrab.ports.models.model import ActionSchema, ChatRequest, Image, Returned, Said
+from opencrab.ports.models.model import ActionSchema, ChatMessage, ChatRequest, Image, Returned
 
 WRITE = ActionSchema(
     name="ws_write",
@@ -20,13 +20,13 @@ UNREAD = Call(id="c" * 90, name="", arguments=None, raw="{")
 PNG = Image("image/png", "iVBORw0KGgo=")
 
 
-def asking(*turns: Said | Returned, **changes: Any) -> ChatRequest:
+def asking(*turns: ChatMessage | Returned, **changes: Any) -> ChatRequest:
     """A request that says hello, unless it is told otherwise."""
     wanted: dict[str, Any] = {
         "model": "gpt-4o-mini",
         "actions": (WRITE,),
         "system": "あなたは蟹です。You are a crab.",
-        "turns": turns or (Said("user", "こんにちは。Hello! 🦀", name="rin"),),
+        "turns": turns or (ChatMessage("user", "こんにちは。Hello! 🦀", name="rin"),),
         "max_output_tokens": 200,
     }
     return ChatRequest(**{**wanted, **changes})
@@ -36,20 +36,20 @@ CASES = (
     asking(),
     asking(temperature=0.4),
     asking(stop=("終わり", "END")),
-    asking(Said("user", "見て", images=(PNG,)), Said("user", "", images=(PNG, PNG))),
+    asking(ChatMessage("user", "見て", images=(PNG,)), ChatMessage("user", "", images=(PNG, PNG))),
     asking(require_action=True),
     asking(actions=(), require_action=True),
     asking(system=""),
-    asking(Said("user", "蟹は？", name="凛")),
+    asking(ChatMessage("user", "蟹は？", name="凛")),
     asking(
-        Said("user", "書いて", name="rin"),
-        Said("assistant", "", calls=(CALL,)),
+        ChatMessage("user", "書いて", name="rin"),
+        ChatMessage("assistant", "", calls=(CALL,)),
         Returned(CALL.id, CALL.name, '{"ok":true}'),
-        Said("assistant", "書きました。"),
+        ChatMessage("assistant", "書きました。"),
     ),
     asking(
-        Said("user", "write"),
-        Said("assistant", "はい", calls=(UNREAD,)),
+        ChatMessage("user", "write"),
+        ChatMessage("assistant", "はい", calls=(UNREAD,)),
         Returned(UNREAD.id, "", "壊れた"),
     ),
 )
@@ -83,7 +83,7 @@ def asked(body: Any) -> ChatRequest:
 _SYSTEM = {"system", "developer"}
 
 
-def _turn(message: Any) -> Said | Returned:
+def _turn(message: Any) -> ChatMessage | Returned:
     if message["role"] == "tool":
         return Returned(message["tool_call_id"], message.get("name") or "", _text(message))
     calls = tuple(
@@ -94,7 +94,7 @@ def _turn(message: Any) -> Said | Returned:
         )
         for entry in message.get("tool_calls") or ()
     )
-    return Said(message["role"], _text(message), calls=calls)
+    return ChatMessage(message["role"], _text(message), calls=calls)
 
 
 def _text(message: Any) -> str:

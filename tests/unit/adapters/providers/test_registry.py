@@ -24,7 +24,7 @@ from opencrab.domain.errors import Invalid, NotFound, Unavailable
 from opencrab.domain.models.preferences import Preferences, ProviderChange
 from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import FREE
-from opencrab.ports.models.model import ChatRequest, Said
+from opencrab.ports.models.model import ChatMessage, ChatRequest
 from tests.contract.example import NOW
 from tests.unit.adapters.providers.fake import Replying
 from tests.unit.adapters.providers.installed import (
@@ -79,7 +79,7 @@ def test_a_scripted_provider_may_have_a_script_of_its_own(tmp_path: Path) -> Non
     script.write_text('[[answers]]\ntext = "台本どおり"\n', encoding="utf-8")
     provider = ProviderSettings("play", "scripted", script=str(script))
     models, _ = models_and_transport(ModelsSettings().with_provider(provider))
-    request = ChatRequest("", (), "", (Said("user", "やあ", name="rin"),), 50)
+    request = ChatRequest("", (), "", (ChatMessage("user", "やあ", name="rin"),), 50)
     model = models.get("play")
     assert model.chat(request, model.encode(request)).text == "台本どおり"
 

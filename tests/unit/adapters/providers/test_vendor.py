@@ -18,7 +18,7 @@ from opencrab.adapters.providers.wire.wire import Endpoint, Framing
 from opencrab.domain.errors import Refused
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.money.budget import Usage
-from opencrab.ports.models.model import ChatRequest, ModelInfo, Said
+from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
 from tests.unit.adapters.providers.fake import Pages, Replying, Sent
 from tests.unit.adapters.providers.tiny import TinyWire, frames
 
@@ -62,7 +62,7 @@ class InTurn:
 
 
 def _request(words: str = "こんにちは") -> ChatRequest:
-    return ChatRequest("", (), "", (Said("user", words),), 100, timeout_seconds=7.0)
+    return ChatRequest("", (), "", (ChatMessage("user", words),), 100, timeout_seconds=7.0)
 
 
 def _model(transport: Any, *, stream: bool = True, wire: TinyWire | None = None) -> VendorModel:

@@ -11,12 +11,12 @@ import pytest
 
 from opencrab.adapters.providers.vendor import VendorEmbedder, VendorModel, provider_health
 from opencrab.domain.models.fault import Fault, Unanswered
-from opencrab.ports.models.model import ChatRequest, Said
+from opencrab.ports.models.model import ChatMessage, ChatRequest
 from tests.unit.adapters.providers.fake import Replying
 from tests.unit.adapters.providers.test_vendor import ENDPOINT, INFO, JSON, KEY, Ticking
 from tests.unit.adapters.providers.tiny import TinyWire, frames
 
-REQUEST = ChatRequest("", (), "", (Said("user", "こんにちは"),), 100, timeout_seconds=7.0)
+REQUEST = ChatRequest("", (), "", (ChatMessage("user", "こんにちは"),), 100, timeout_seconds=7.0)
 
 
 def _model(transport: Any, *, stream: bool = True) -> VendorModel:

@@ -17,7 +17,7 @@ from opencrab.adapters.providers.wire.wire import Endpoint, Event, Framing, Part
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import Answer
-from opencrab.ports.models.model import ChatRequest, Embeddings, ModelInfo, Said
+from opencrab.ports.models.model import ChatMessage, ChatRequest, Embeddings, ModelInfo
 
 FAULTS = {401: Fault.AUTH, 429: Fault.RATE_LIMITED, 503: Fault.OVERLOADED}
 
@@ -62,7 +62,7 @@ class TinyWire:
         return {"x-key": endpoint.api_key, **endpoint.extra_headers}
 
     def to_wire(self, request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
-        said = [turn.text for turn in request.turns if isinstance(turn, Said)]
+        said = [turn.text for turn in request.turns if isinstance(turn, ChatMessage)]
         return {"model": request.model, "said": said, "stream": stream}
 
     def from_wire(self, body: Any, party: Party) -> Answer:

@@ -8,10 +8,10 @@ import pytest
 
 from opencrab.adapters.sqlite.database import (
     AlreadyThere,
-    Batch,
     Database,
-    Entry,
-    Row,
+    FeedItem,
+    ItemRow,
+    WriteBatch,
     milliseconds,
 )
 from tests.contract.example import JAPANESE, NOW
@@ -25,9 +25,9 @@ def opened(tmp_path: Path) -> Iterator[Database]:
 
 
 def test_more_items_are_read_than_one_statement_can_name(opened: Database) -> None:
-    rows = [Row("p", f"{number:04d}", JAPANESE) for number in range(1_001)]
+    rows = [ItemRow("p", f"{number:04d}", JAPANESE) for number in range(1_001)]
     with opened.writing() as items:
-        items.write(Batch(new=rows))
+        items.write(WriteBatch(new=rows))
     with opened.reading() as items:
         found = items.several([(row.pk, row.sk) for row in rows] + [("p", "none")])
     assert found == {(row.pk, row.sk): JAPANESE for row in rows}
@@ -43,11 +43,15 @@ def test_an_item_that_is_there_keeps_all_new_ones_out_and_is_named(opened: Datab
         items.put("p", "b", "first")
         with pytest.raises(AlreadyThere) as caught:
             items.write(
-                Batch(
-                    new=[Row("p", "a", "new"), Row("p", "b", "new"), Row("p", "c", "new")],
-                    put=[Row("p", "d", "new")],
+                WriteBatch(
+                    new=[
+                        ItemRow("p", "a", "new"),
+                        ItemRow("p", "b", "new"),
+                        ItemRow("p", "c", "new"),
+                    ],
+                    put=[ItemRow("p", "d", "new")],
                     removed=[("p", "b")],
-                    feed=[Entry(NOW, "turn", "s1", "t1", "queued")],
+                    feed=[FeedItem(NOW, "turn", "s1", "t1", "queued")],
                 )
             )
         assert caught.value.place == ("p", "b")
@@ -58,7 +62,7 @@ def test_an_item_that_is_there_keeps_all_new_ones_out_and_is_named(opened: Datab
 
 def test_the_last_of_two_rows_for_one_place_stays(opened: Database) -> None:
     with opened.writing() as items:
-        items.write(Batch(put=[Row("p", "a", "1"), Row("p", "a", "2")]))
+        items.write(WriteBatch(put=[ItemRow("p", "a", "1"), ItemRow("p", "a", "2")]))
     with opened.reading() as items:
         assert items.get("p", "a") == "2"
 
@@ -66,18 +70,18 @@ def test_the_last_of_two_rows_for_one_place_stays(opened: Database) -> None:
 def test_a_partition_expires_with_what_the_same_batch_puts(opened: Database) -> None:
     with opened.writing() as items:
         items.put("p", "before", "1")
-        items.write(Batch(new=[Row("p", "new", "2")], expiring=[("p", NOW)]))
+        items.write(WriteBatch(new=[ItemRow("p", "new", "2")], expiring=[("p", NOW)]))
         rows = items.execute("SELECT sk, expires_at FROM item ORDER BY sk").fetchall()
     assert rows == [("before", milliseconds(NOW)), ("new", milliseconds(NOW))]
 
 
 def test_the_feed_keeps_the_order_of_a_batch_and_lends_the_newest_time(opened: Database) -> None:
     later = NOW + timedelta(seconds=1)
-    told = Entry(None, "fact", "", None, "{}")
+    told = FeedItem(None, "fact", "", None, "{}")
     with opened.writing() as items:
-        items.write(Batch(feed=[told]))
-        items.write(Batch(feed=[Entry(NOW, "line", "s1", None, "1")]))
-        items.write(Batch(feed=[told, Entry(later, "line", "s1", None, "2"), told]))
+        items.write(WriteBatch(feed=[told]))
+        items.write(WriteBatch(feed=[FeedItem(NOW, "line", "s1", None, "1")]))
+        items.write(WriteBatch(feed=[told, FeedItem(later, "line", "s1", None, "2"), told]))
         rows = items.execute("SELECT at, kind, body FROM feed ORDER BY position").fetchall()
     now, after = milliseconds(NOW), milliseconds(later)
     assert rows == [
@@ -92,5 +96,5 @@ def test_the_feed_keeps_the_order_of_a_batch_and_lends_the_newest_time(opened: D
 def test_the_last_key_lies_between_its_bounds(opened: Database) -> None:
     with opened.writing() as items:
         assert items.last_key("p", "L#", "L$") is None
-        items.write(Batch(put=[Row("p", sk, "") for sk in ("A", "L#1", "L#2", "S")]))
+        items.write(WriteBatch(put=[ItemRow("p", sk, "") for sk in ("A", "L#1", "L#2", "S")]))
         assert items.last_key("p", "L#", "L$") == "L#2"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opencrab.adapters.sqlite.database import Database
-from opencrab.adapters.sqlite.file import SCHEMA_VERSION, Damaged
+from opencrab.adapters.sqlite.file import SCHEMA_VERSION, DamagedDatabase
 from opencrab.adapters.sqlite.home import FILE, open_database
 from opencrab.domain.errors import Unavailable
 from tests.contract.example import JAPANESE, profile
@@ -117,7 +117,7 @@ def test_a_damaged_file_is_refused_and_left_as_it_is(
     before = contents(tmp_path)
     for _ in range(2):
         error = refusal(path)
-        assert isinstance(error, Damaged)
+        assert isinstance(error, DamagedDatabase)
         assert str(path) in error.message
         assert "backup" in (error.cure or "")
         assert contents(tmp_path) == before
@@ -129,7 +129,7 @@ def test_a_file_of_a_newer_version_is_refused_and_left_as_it_is(tmp_path: Path) 
         connection.execute(f"PRAGMA user_version={SCHEMA_VERSION + 1}")
     before = contents(tmp_path)
     error = refusal(path)
-    assert isinstance(error, Damaged)
+    assert isinstance(error, DamagedDatabase)
     assert (str(path) in error.message, "newer" in error.message) == (True, True)
     assert "newer version" in (error.cure or "")
     assert contents(tmp_path) == before
@@ -185,7 +185,7 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
 def test_a_second_opening_in_the_same_process_is_refused(tmp_path: Path) -> None:
     with database(tmp_path):
         error = refusal(tmp_path / FILE)
-        assert not isinstance(error, Damaged)
+        assert not isinstance(error, DamagedDatabase)
         assert str(tmp_path / FILE) in error.message
         assert "--data" in (error.cure or "")
     with database(tmp_path):

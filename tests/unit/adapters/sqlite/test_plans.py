@@ -14,7 +14,7 @@ from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import ApiKey
 from opencrab.domain.conversation.message import DeliveryState, Instruction
 from opencrab.domain.conversation.session import SessionChange
-from opencrab.domain.models.health import Health
+from opencrab.domain.models.health import BreakerState
 from opencrab.domain.models.preferences import Preferences
 from opencrab.domain.money.budget import LIMITS, Draw
 from opencrab.domain.turn.record import ApprovalDecision
@@ -148,7 +148,7 @@ def what_is_seen_on_the_board(home: Home) -> None:
     home.budgets.change_limits({"turn_micro_usd": 1})
     home.budgets.limits()
     home.budgets.change_limits(dict.fromkeys(LIMITS))
-    ill = Health(failed_at=NOW)
+    ill = BreakerState(failed_at=NOW)
     home.health.put("openai", ill, None)
     home.health.all()
     home.health.forget("openai")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from opencrab.adapters.sqlite.database import Database
-from opencrab.adapters.sqlite.file import Damaged
+from opencrab.adapters.sqlite.file import DamagedDatabase
 from opencrab.adapters.sqlite.home import FILE
 from opencrab.domain.errors import NotFound, OpenCrabError, Unavailable
 from opencrab.domain.turn.turn import TurnStatus
@@ -125,7 +125,7 @@ def test_damage_that_shows_up_later_is_explained(tmp_path: Path) -> None:
         with (tmp_path / FILE).open("r+b") as handle:
             handle.seek(4_096)
             handle.write(b"crab" * ((size - 4_096) // 4))
-        with pytest.raises(Damaged) as caught:
+        with pytest.raises(DamagedDatabase) as caught:
             opened.agents.page(after=None, limit=400)
         assert str(tmp_path / FILE) in caught.value.message
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from opencrab.adapters.local_files import DirectorySnapshots
-from opencrab.adapters.search_rows import Seen
+from opencrab.adapters.search_rows import IndexProgress
 from opencrab.adapters.sqlite_search.index import TOKENIZER, Index
 from opencrab.adapters.sqlite_search.search import SqliteSearch
 from opencrab.adapters.system_clock import FakeClock
@@ -105,6 +105,6 @@ def saved(at: Machine, agent_id: str = "hana") -> Path:
     file = at.folder / "made.db"
     file.unlink(missing_ok=True)
     with closing(Index(agent_id, None)) as index:
-        index.take(list(at.past.news(agent_id, Seen())), at.clock.now())
+        index.take(list(at.past.news(agent_id, IndexProgress())), at.clock.now())
         index.save(file)
     return file

@@ -6,7 +6,7 @@ from typing import Any
 from opencrab.adapters.search_rows import Batch
 from opencrab.adapters.sqlite_search.index import Index
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.erasure.request import Lines, Mark, Scope
+from opencrab.domain.erasure.request import ErasureMark, Lines, Scope
 from opencrab.domain.memory.search_row import Row, RowKind
 from opencrab.ports.memory.search import Found, Query
 
@@ -43,7 +43,7 @@ def mark(number: int, **changes: Any) -> Batch:
     """One mark of forgetting."""
     given: dict[str, Any] = {"scope": Scope.MEMORY, "at": NOW}
     mark_id = f"m{number:03d}"
-    return Batch(marks=((mark_id, Mark(**{**given, **changes})),), last_id=mark_id)
+    return Batch(marks=((mark_id, ErasureMark(**{**given, **changes})),), last_id=mark_id)
 
 
 def lines(first: int, last: int, session_id: str = "s1") -> tuple[Lines, ...]:

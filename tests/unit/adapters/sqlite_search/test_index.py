@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.adapters.search_rows import Batch, Seen
-from opencrab.adapters.sqlite_search.index import Damaged, Index
+from opencrab.adapters.search_rows import Batch, IndexProgress
+from opencrab.adapters.sqlite_search.index import DamagedIndex, Index
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.erasure.request import Scope
 from opencrab.domain.memory.search_row import RowKind
@@ -219,7 +219,7 @@ def test_the_same_again_and_older_news_change_nothing() -> None:
     seen = index.seen()
     assert index.take([batch, Batch(rows=TALK[:2], session_id="s1", last=2)], NOW) == 0
     assert index.take([], NOW - timedelta(days=1)) == 0
-    assert index.seen() == seen == Seen(lines={"s1": 5}, kept={}, mark="", at=NOW)
+    assert index.seen() == seen == IndexProgress(lines={"s1": 5}, kept={}, mark="", at=NOW)
     index.take([Batch(kind="memory", last_id="b"), Batch(kind="memory", last_id="a")], NOW)
     index.take([mark(2), mark(1)], NOW)
     assert (index.seen().kept, index.seen().mark) == ({"memory": "b"}, "m002")
@@ -371,5 +371,5 @@ def test_a_file_that_cannot_be_trusted_is_refused(
     path.write_bytes(sound.read_bytes())
     assert callable(harm)
     harm(path)
-    with pytest.raises(Damaged, match=why):
+    with pytest.raises(DamagedIndex, match=why):
         Index("a1", path)

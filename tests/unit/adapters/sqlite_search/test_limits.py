@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from opencrab.adapters.search_rows import Batch
 from opencrab.adapters.sqlite_search.index import Index
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.erasure.request import Mark, Scope
+from opencrab.domain.erasure.request import ErasureMark, Scope
 from opencrab.domain.memory.search_row import Clearance, Row, RowKind
 from opencrab.ports.memory.search import Found, Query
 from tests.soak import count, examples
@@ -144,7 +144,7 @@ _MARKS = (
 )
 
 
-def _forgotten(row: Row, marks: list[Mark]) -> bool:
+def _forgotten(row: Row, marks: list[ErasureMark]) -> bool:
     return any(
         (each.everything and row.at <= each.at)
         or row.id in each.refs

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from opencrab.adapters.local_files import DirectorySnapshots
-from opencrab.adapters.search_rows import Seen
+from opencrab.adapters.search_rows import IndexProgress
 from opencrab.adapters.sqlite_search.index import Index
 from opencrab.adapters.sqlite_search.search import SqliteSearch
 from opencrab.adapters.system_clock import FakeClock
@@ -179,7 +179,7 @@ class Installation(RuleBasedStateMachine):
 
 def made_anew(at: Installation) -> Any:
     index = Index("hana", None)
-    index.take(list(past_of(at.home, at.clock).news("hana", Seen())), at.clock.now())
+    index.take(list(past_of(at.home, at.clock).news("hana", IndexProgress())), at.clock.now())
     return index.content()
 
 

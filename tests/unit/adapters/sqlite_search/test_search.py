@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.search_rows import Batch, Past, Seen
+from opencrab.adapters.search_rows import Batch, IndexProgress, Past
 from opencrab.adapters.sqlite_search.replica import ROWS_AT_ONCE
 from opencrab.adapters.sqlite_search.search import REFRESH_SECONDS, SqliteSearch
 from opencrab.domain.conversation.message import Line
@@ -162,7 +162,7 @@ class Breaking(Past):
     def __init__(self, after: int) -> None:
         self._left = after
 
-    def news(self, agent_id: str, seen: Seen, *session_ids: str) -> Iterator[Batch]:
+    def news(self, agent_id: str, seen: IndexProgress, *session_ids: str) -> Iterator[Batch]:
         for first in range(seen.lines.get("s1", 0) + 1, 2 * ROWS_AT_ONCE + 1_000, 1_000):
             self._left -= 1
             if self._left == 0:

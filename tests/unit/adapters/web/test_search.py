@@ -12,7 +12,7 @@ from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.web.search import BraveSearch, SearxngSearch
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
 from opencrab.domain.models.fault import Fault, Unanswered
-from opencrab.ports.web import WebResult, WebSearch
+from opencrab.ports.web import SearchEngine, WebResult
 
 KEY = "BSA-key-of-the-crab"
 
@@ -33,11 +33,11 @@ class Service:
         return Reply(self.status, self.answer if is_raw else json.dumps(self.answer).encode())
 
 
-def brave(service: Service) -> WebSearch:
+def brave(service: Service) -> SearchEngine:
     return BraveSearch(lambda: service, KEY)
 
 
-def searxng(service: Service) -> WebSearch:
+def searxng(service: Service) -> SearchEngine:
     return SearxngSearch(lambda: service, "http://localhost:8888")
 
 

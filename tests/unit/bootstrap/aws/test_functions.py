@@ -22,9 +22,9 @@ from opencrab.bootstrap.aws.status import setup_of
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.models.preferences import Preferences
-from opencrab.gateways.cli.doctor.server_checks import Verdict, of_setup
+from opencrab.gateways.cli.doctor.server_checks import CheckVerdict, of_setup
 from opencrab.gateways.cli.language.sentences import Speech, Tongue
-from opencrab.ports.models.preferences import Stored
+from opencrab.ports.models.preferences import StoredPreferences
 from opencrab.settings import Settings
 from tests.conftest import ROOT
 from tests.contract.example import NOW
@@ -167,7 +167,7 @@ def test_a_store_that_does_not_answer_is_asked_again_by_the_next_turn() -> None:
 
 
 def test_a_new_version_of_the_preferences_brings_new_keys_at_once() -> None:
-    store, shelf = Store(), [Stored(Preferences())]
+    store, shelf = Store(), [StoredPreferences(Preferences())]
     models = DeployedModels(
         lambda: models_of(store, lambda: shelf[0], FakeClock(NOW).now, load=store.load)
     )
@@ -176,7 +176,7 @@ def test_a_new_version_of_the_preferences_brings_new_keys_at_once() -> None:
     with pytest.raises(Invalid):
         models.get(None)
     store.put("OPENAI_API_KEY", "sk-new")
-    shelf[0] = Stored(Preferences(aliases={"own": "openai:gpt-5.2"}), 1)
+    shelf[0] = StoredPreferences(Preferences(aliases={"own": "openai:gpt-5.2"}), 1)
     models.refresh(1)
     assert models.get("own").info.name == "openai:gpt-5.2"
     assert store.forgotten == 2
@@ -312,7 +312,7 @@ def test_doctor_understands_the_setup(environment: pytest.MonkeyPatch, tongue: T
     assert json.loads(json.dumps(setup)) == setup
     assert setup["home"]["table"] == "opencrab-dev"
     findings = list(of_setup(Speech(tongue), setup, NOW))
-    assert {finding.verdict for finding in findings} == {Verdict.WELL}
+    assert {finding.verdict for finding in findings} == {CheckVerdict.WELL}
     told = " ".join(finding.detail for finding in findings)
     for word in ("dev", "opencrab-dev", "openai:gpt-4o", "ssm:/opencrab/dev/"):
         assert word in told

@@ -10,7 +10,7 @@ from opencrab.domain.conversation.loop_guard import (
     MOST,
     NEARLY,
     WINDOW,
-    Run,
+    BotRun,
     likeness,
     marks_of,
 )
@@ -33,15 +33,15 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=80)
 gaps = st.integers(1, 15 * 60).map(lambda seconds: timedelta(seconds=seconds))
 
 
-def after(texts: list[str], step: timedelta = timedelta(seconds=20)) -> Run:
+def after(texts: list[str], step: timedelta = timedelta(seconds=20)) -> BotRun:
     """The run after bots said these, one after the other."""
-    run = Run()
+    run = BotRun()
     for number, text in enumerate(texts):
         run = run.after_bot(str(number), text, NOON + number * step)
     return run
 
 
-def answers(run: Run) -> list[bool]:
+def answers(run: BotRun) -> list[bool]:
     """Which of the messages in a run were answered."""
     return [each.answered for each in run.heard]
 
@@ -64,7 +64,7 @@ def test_the_third_that_says_nearly_the_same_is_not_answered() -> None:
 def test_a_human_ends_it_at_once() -> None:
     run = after(DIFFERENT[:7])
     later = NOON + timedelta(minutes=3)
-    assert run.after_human(later) == Run()
+    assert run.after_human(later) == BotRun()
     assert answers(run.after_human(later).after_bot("x", DIFFERENT[7], later)) == [True]
 
 
@@ -99,7 +99,7 @@ def test_a_message_in_the_run_keeps_its_verdict() -> None:
 def test_never_more_than_the_most_are_answered_within_a_window(
     said: list[tuple[str, timedelta]],
 ) -> None:
-    run, at, answered = Run(), NOON, list[datetime]()
+    run, at, answered = BotRun(), NOON, list[datetime]()
     for number, (text, gap) in enumerate(said):
         at += gap
         run = run.after_bot(str(number), text, at)
@@ -116,7 +116,7 @@ def test_a_repeat_is_answered_less_often_than_three_times(text: str, times: int)
 
 @given(st.lists(st.tuples(texts, gaps), max_size=20), texts)
 def test_after_a_human_the_next_bot_is_heard(said: list[tuple[str, timedelta]], text: str) -> None:
-    run, at = Run(), NOON
+    run, at = BotRun(), NOON
     for number, (words, gap) in enumerate(said):
         at += gap
         run = run.after_bot(str(number), words, at)

@@ -10,9 +10,9 @@ from opencrab.domain.discord.community import (
     KIND,
     TOKEN_LIVES,
     Community,
+    InteractionReply,
     Person,
     Presence,
-    Reply,
     Spot,
     address_of,
     authority_of,
@@ -25,12 +25,12 @@ HERE, THERE, GUILD = "31", "32", "41"
 AGENT = Presence(agent_id="crab")
 
 
-def reply(**changes: object) -> Reply:
+def reply(**changes: object) -> InteractionReply:
     told: dict[str, object] = {
         "id": "175928847299117063", "application_id": "51", "token": "aW50ZXJh.Y3Rp-b24_=",
         "channel_id": HERE,
     }  # fmt: skip
-    return Reply.model_validate({**told, **changes})
+    return InteractionReply.model_validate({**told, **changes})
 
 
 def test_an_id_tells_when_it_was_made() -> None:

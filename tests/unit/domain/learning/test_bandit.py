@@ -10,8 +10,8 @@ from opencrab.domain.learning.bandit import (
     LEAST_JUDGED,
     LEAST_TRIED,
     Arm,
+    BanditSubject,
     Mixed,
-    Subject,
     is_below,
     mixes,
 )
@@ -48,7 +48,7 @@ RICH = 10**9
 def of(*arms: Arm, money: int = RICH, current: str = "", **aim: Any) -> tuple[Mixed | None, str]:
     """The mix of such models for 100 turns a day."""
     said = Aim(**{"min_quality": 0.5, "goal": Wish.MAXIMIZE_QUALITY, **aim})
-    subject = Subject(arms=arms, turns_a_day=100, current=current)
+    subject = BanditSubject(arms=arms, turns_a_day=100, current=current)
     return mixes({"": subject}, said, day_micro_usd=money, seed="x")[""]
 
 
@@ -99,8 +99,8 @@ def test_money_is_split_between_two_models_where_the_better_one_is_too_dear_for_
 def test_one_day_pays_for_all_types_of_task() -> None:
     little = arm("best", 0.81, 10_000)
     subjects = {
-        "chat": Subject(arms=(SMART, little), turns_a_day=50),
-        "code": Subject(arms=(SMALL, BEST), turns_a_day=50),
+        "chat": BanditSubject(arms=(SMART, little), turns_a_day=50),
+        "code": BanditSubject(arms=(SMALL, BEST), turns_a_day=50),
     }
     aim = Aim(goal=Wish.MAXIMIZE_QUALITY, min_quality=0.5)
     found = mixes(subjects, aim, day_micro_usd=600_000, seed="x")

@@ -8,12 +8,12 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.learning.evidence import (
     BINS,
     STANDING,
+    ClosedEvidence,
     Evidence,
     Graded,
     ModelEvidence,
     Paired,
     Recalled,
-    Standing,
 )
 from opencrab.domain.learning.evidence_retention import RECALLED, seen_in, trim_evidence, without
 from opencrab.domain.statistics.confidence import Sums
@@ -54,7 +54,7 @@ def test_the_most_that_is_kept_fits_into_one_item(longer: str) -> None:
     )
     seen = dict.fromkeys(models, "2026-11-20")
     kept = trim_evidence(evidence, RECALLED)
-    standing = Standing(closed_to="2026-11-20", seen=seen, evidence=kept)
+    standing = ClosedEvidence(closed_to="2026-11-20", seen=seen, evidence=kept)
     assert len(new_fact("a" * 26, "evidence", STANDING, standing).model_dump_json()) < ITEM
     assert min(int(name) for name in kept.recalled) == 9_000 - RECALLED // (1 + bool(longer))
     assert min(each.turns for each in kept.models.values()) > 1_000 + 70

@@ -11,9 +11,9 @@ from opencrab.domain.learning.calibration import calibration_sums
 from opencrab.domain.learning.change import Adjustment, AdjustmentState, telling
 from opencrab.domain.learning.evidence import Evidence, Graded
 from opencrab.domain.learning.model_selection import (
-    Choice,
+    CandidateModel,
     Gain,
-    Ground,
+    SelectionInput,
     adjustment,
     choose_models,
     current,
@@ -46,7 +46,7 @@ MIXED = Mixed(
 )
 
 
-def ground(**changes: Any) -> Ground:
+def ground(**changes: Any) -> SelectionInput:
     """Gpt had 20 turns in two days, of two calls each; 10 turns were for pictures of text."""
     days = (evidence(gpt=of(10, 0.8)), evidence(gpt=of(10, 0.8)))
     other = Evidence(models={"embedding/routine/x:y": of(10, 0.5)})
@@ -61,10 +61,13 @@ def ground(**changes: Any) -> Ground:
             *calls(GPT, 20),
             *calls(MINI, 10, cost=500, purpose=Use.CREATIVE),
         ),
-        "choices": {"smart": Choice(name=GPT, price=PRICE), "fast": Choice(name=MINI, price=PRICE)},
+        "choices": {
+            "smart": CandidateModel(name=GPT, price=PRICE),
+            "fast": CandidateModel(name=MINI, price=PRICE),
+        },
         "day_micro_usd": 100_000,
     }
-    return Ground(**fields | changes)
+    return SelectionInput(**fields | changes)
 
 
 def test_the_arms_are_the_models_that_may_be_chosen_each_at_the_price_of_a_turn() -> None:

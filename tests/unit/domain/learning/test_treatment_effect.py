@@ -5,8 +5,8 @@ import pytest
 from opencrab.domain.learning.evidence import Evidence, Paired
 from opencrab.domain.learning.settings import Trials
 from opencrab.domain.learning.treatment_effect import (
-    Effect,
-    Verdict,
+    SkillEffect,
+    TrialVerdict,
     effect_in,
     effect_of,
     effects,
@@ -22,7 +22,7 @@ def ones(good: float, n: int) -> Sums:
     return Sums(n=n, total=good * n, squares=good * n)
 
 
-def trial(given: float, held: float, turns: int) -> Effect:
+def trial(given: float, held: float, turns: int) -> SkillEffect:
     """A trial in which 3 of 10 turns were without the skill."""
     few = turns * 3 // 10
     return effect_of("s", "", Paired(given=ones(given, turns - few), held=ones(held, few)))
@@ -31,18 +31,18 @@ def trial(given: float, held: float, turns: int) -> Effect:
 @pytest.mark.parametrize(
     ("found", "what", "why"),
     [
-        (trial(1.0, 0.0, 20), Verdict.KEEP, "too_little_data"),
-        (effect_of("s", "", Paired(given=ones(0.9, 500))), Verdict.KEEP, "too_little_data"),
-        (trial(0.8, 0.5, 300), Verdict.PROMOTE, "helps"),
-        (trial(0.4, 0.8, 300), Verdict.RETIRE, "harms"),
-        (trial(0.6, 0.6, 700), Verdict.RETIRE, "no_use_seen"),
-        (trial(0.66, 0.58, 700), Verdict.PROMOTE, "probably_helps"),
-        (trial(0.66, 0.58, 200), Verdict.KEEP, "undecided"),
-        (trial(0.45, 0.65, 80), Verdict.RETIRE, "no_use_seen"),
+        (trial(1.0, 0.0, 20), TrialVerdict.KEEP, "too_little_data"),
+        (effect_of("s", "", Paired(given=ones(0.9, 500))), TrialVerdict.KEEP, "too_little_data"),
+        (trial(0.8, 0.5, 300), TrialVerdict.PROMOTE, "helps"),
+        (trial(0.4, 0.8, 300), TrialVerdict.RETIRE, "harms"),
+        (trial(0.6, 0.6, 700), TrialVerdict.RETIRE, "no_use_seen"),
+        (trial(0.66, 0.58, 700), TrialVerdict.PROMOTE, "probably_helps"),
+        (trial(0.66, 0.58, 200), TrialVerdict.KEEP, "undecided"),
+        (trial(0.45, 0.65, 80), TrialVerdict.RETIRE, "no_use_seen"),
     ],
 )
 def test_the_verdict_follows_from_the_turns_with_and_without(
-    found: Effect, what: Verdict, why: str
+    found: SkillEffect, what: TrialVerdict, why: str
 ) -> None:
     decided, reason = verdict(found, TRIALS)
     assert (decided, reason) == (what, why) or (decided, reason) == (what, "probably_harms")

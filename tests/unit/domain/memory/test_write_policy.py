@@ -14,9 +14,9 @@ from opencrab.domain.memory.memory import EARLIER_KEPT, Memory, Provenance
 from opencrab.domain.memory.write_policy import (
     TAINTED_CONFIDENCE,
     Gate,
+    MemoryVerdict,
     Reason,
     Ruling,
-    Verdict,
     confidence,
     hearing,
     judge_memory,
@@ -55,7 +55,7 @@ def memory(content: str, number: int = 1, **changes: Any) -> Memory:
     return Memory(content=content, **fields)
 
 
-def kept(verdict: Verdict) -> Memory:
+def kept(verdict: MemoryVerdict) -> Memory:
     assert verdict.memory is not None
     return verdict.memory
 
@@ -129,7 +129,9 @@ def test_what_the_author_names_is_replaced_whatever_it_says() -> None:
 def test_what_is_no_single_sourced_claim_is_refused(
     content: str, changes: dict[str, Any], reason: Reason
 ) -> None:
-    assert judge_memory(memory(content, **changes), []) == Verdict(Ruling.REFUSED, reason=reason)
+    assert judge_memory(memory(content, **changes), []) == MemoryVerdict(
+        Ruling.REFUSED, reason=reason
+    )
 
 
 @pytest.mark.parametrize(
@@ -155,7 +157,10 @@ def test_foreign_words_never_touch_what_somebody_vouches_for(
         stored = stored.replaced(provenance=Provenance.USER)
     new = memory(content, 1, **WEB, hearing=stored.hearing, person_id=stored.person_id)
     verdict = judge_memory(new, [stored], replaces=stored if named else None)
-    assert verdict in {Verdict(Ruling.KEPT, new), Verdict(Ruling.REFUSED, stored, Reason.KNOWN)}
+    assert verdict in {
+        MemoryVerdict(Ruling.KEPT, new),
+        MemoryVerdict(Ruling.REFUSED, stored, Reason.KNOWN),
+    }
     assert new.confidence <= TAINTED_CONFIDENCE
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.models.health import FAILURES, Health, record_failure
+from opencrab.domain.models.health import FAILURES, BreakerState, record_failure
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 
@@ -15,7 +15,7 @@ def at(seconds: float) -> datetime:
     return NOW + timedelta(seconds=seconds)
 
 
-def after(*moments: float) -> Health:
+def after(*moments: float) -> BreakerState:
     """The health of a provider that failed at these moments."""
     health = None
     for moment in moments:
@@ -24,7 +24,7 @@ def after(*moments: float) -> Health:
     return health
 
 
-def pause(health: Health) -> float | None:
+def pause(health: BreakerState) -> float | None:
     """How long nobody asks it, in seconds."""
     if health.paused_until is None:
         return None
@@ -81,11 +81,11 @@ def test_no_pause_is_longer_than_five_minutes(moments: list[float]) -> None:
 
 @pytest.mark.parametrize("failures", [FAILURES, 10_000_000])
 def test_health_comes_back_from_its_stored_form(failures: int) -> None:
-    ill = record_failure(Health(failures=failures, failed_at=NOW), at(0.123456))
-    assert Health.model_validate_json(ill.model_dump_json()) == ill
+    ill = record_failure(BreakerState(failures=failures, failed_at=NOW), at(0.123456))
+    assert BreakerState.model_validate_json(ill.model_dump_json()) == ill
 
 
 def test_a_pause_that_no_rule_gives_is_a_clock_gone_wrong() -> None:
-    ahead = Health(failures=9, failed_at=NOW, paused_until=NOW + timedelta(days=30))
+    ahead = BreakerState(failures=9, failed_at=NOW, paused_until=NOW + timedelta(days=30))
     assert not ahead.is_paused(NOW)
     assert ahead.needs_probe(NOW)

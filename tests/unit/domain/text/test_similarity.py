@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.domain.text.similarity import ALIKE, Words, dice
+from opencrab.domain.text.similarity import ALIKE, TextTerms, dice
 
 
 def test_sets_are_alike_by_what_they_have_in_common() -> None:
@@ -37,7 +37,7 @@ def test_only_what_says_the_same_of_the_same_is_alike(
     one: tuple[str, str], other: tuple[str, str], *, same: bool
 ) -> None:
     texts = "\n".join(one), "\n".join(other)
-    first, second = map(Words.of, texts)
+    first, second = map(TextTerms.of, texts)
     assert (first.like(second) >= ALIKE) is same
     assert first.like(second) == second.like(first)
 
@@ -65,8 +65,8 @@ def test_only_what_says_the_same_of_the_same_is_alike(
     ],
 )
 def test_what_says_the_opposite_or_another_number_is_not_alike(one: str, other: str) -> None:
-    assert Words.of(one).like(Words.of(other)) == 0.0
-    assert Words.of(one).like(Words.of(one)) == 1.0
+    assert TextTerms.of(one).like(TextTerms.of(other)) == 0.0
+    assert TextTerms.of(one).like(TextTerms.of(one)) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -82,4 +82,4 @@ def test_what_says_the_opposite_or_another_number_is_not_alike(one: str, other: 
     ],
 )
 def test_one_negation_is_like_another_of_the_same(one: str, other: str) -> None:
-    assert Words.of(one).like(Words.of(other)) >= ALIKE
+    assert TextTerms.of(one).like(TextTerms.of(other)) >= ALIKE

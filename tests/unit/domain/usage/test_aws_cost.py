@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.usage.aws_cost import Estimate, Meter, Sheet, Tariff, estimate
+from opencrab.domain.usage.aws_cost import CostEstimate, Meter, Sheet, Tariff, estimate
 
 AS_OF = "2025-06-01"
 PER_DOLLAR = 1_000_000
@@ -29,7 +29,7 @@ def table(**changes: Any) -> dict[str, Any]:
     }
 
 
-def amounts(found: Estimate) -> dict[str, dict[Meter, Decimal]]:
+def amounts(found: CostEstimate) -> dict[str, dict[Meter, Decimal]]:
     bills = {"idle": found.idle, "turns": found.thousand_turns, "month": found.month}
     return {name: {part.meter: part.amount for part in bill.parts} for name, bill in bills.items()}
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from opencrab.domain.errors import Invalid
 from opencrab.domain.workspace.note import ALIASES, TITLE, Note, note_of
 from opencrab.domain.workspace.wikilink import (
-    Index,
-    Link,
+    NoteIndex,
+    WikiLink,
     card_of,
     file_name,
     folder_path,
@@ -73,7 +73,7 @@ def test_a_new_note_can_be_linked_to(title: str) -> None:
     except Invalid:
         return
     assert linkable(path) == path
-    link = written_link(path, Index([card_of(path, note_of(""))]))
+    link = written_link(path, NoteIndex([card_of(path, note_of(""))]))
     assert [each.target for each in links_in(link)] != []
 
 
@@ -87,11 +87,11 @@ def test_every_link_means_the_same_note_after_a_rename(
         return
     after = {path: each for path, each in vault.items() if path != old}
     after[new] = note_of(with_path(vault[old], old, new).text)
-    then = Index(card_of(*each) for each in vault.items())
-    now = Index(card_of(*each) for each in after.items())
+    then = NoteIndex(card_of(*each) for each in vault.items())
+    now = NoteIndex(card_of(*each) for each in after.items())
     lost = shadowed_name(then, now, old, new)
-    links = [Link(name) for name in data.draw(st.lists(names, max_size=6))]
-    links += [Link(path) for path in vault] + [Link(file_name(path)) for path in vault]
+    links = [WikiLink(name) for name in data.draw(st.lists(names, max_size=6))]
+    links += [WikiLink(path) for path in vault] + [WikiLink(file_name(path)) for path in vault]
     aliases = (name for each in vault.values() for name in each.values(ALIASES))
     links += links_in(" ".join(f"[[{name}]]" for name in aliases))
     for link in links:
@@ -105,8 +105,8 @@ def test_every_link_means_the_same_note_after_a_rename(
 def test_a_note_alone_is_always_renamed_and_goes_by_all_its_names(
     alone: Note, old: str, new: str
 ) -> None:
-    before = Index([card_of(old, alone)])
-    after = Index([card_of(new, with_path(alone, old, new))])
+    before = NoteIndex([card_of(old, alone)])
+    after = NoteIndex([card_of(new, with_path(alone, old, new))])
     assert shadowed_name(before, after, old, new) is None
     assert before.names() <= after.names() | {""}
 
@@ -114,10 +114,10 @@ def test_a_note_alone_is_always_renamed_and_goes_by_all_its_names(
 def test_links_are_read_with_heading_and_text() -> None:
     body = "[[海]] ![[図.md]] [[ 蟹の家#二階|うち ]] [[Sea\\|in a table]] [[#here]] [[]] [[a\nb]]"
     assert links_in(body) == (
-        Link("海"),
-        Link("図.md"),
-        Link("蟹の家", "うち", "蟹の家#二階"),
-        Link("Sea", "in a table"),
+        WikiLink("海"),
+        WikiLink("図.md"),
+        WikiLink("蟹の家", "うち", "蟹の家#二階"),
+        WikiLink("Sea", "in a table"),
     )
 
 
@@ -140,11 +140,11 @@ def test_what_stands_in_code_is_no_link(body: str) -> None:
     "body", ["` [[海]]", "`` [[海]] `", "`x\n\n[[海]]`", "`a`[[海]]`b`", "``` a`\n[[海]]"]
 )
 def test_what_only_looks_like_code_may_hold_links(body: str) -> None:
-    assert links_in(body) == (Link("海"),)
+    assert links_in(body) == (WikiLink("海"),)
 
 
 def test_a_name_means_path_before_file_before_title() -> None:
-    index = Index(
+    index = NoteIndex(
         [
             card_of("vault/海.md", None),
             card_of("vault/f/海.md", None),
@@ -157,7 +157,7 @@ def test_a_name_means_path_before_file_before_title() -> None:
     assert index.find("F/海.MD") == ("vault/f/海.md",)
     assert index.find("sea") == ("vault/f/Sea.md",)
     assert index.find("カニ") == ("vault/f/Sea.md",)
-    assert index.follow(Link("C")) == ()
+    assert index.follow(WikiLink("C")) == ()
     assert index.follow(links_in("[[C# 入門]]")[0]) == ("vault/f/Sea.md",)
     assert index.find("twice") == ("vault/Sea2.md", "vault/f/b.md")
     assert index.find("なし") == ()
@@ -208,12 +208,14 @@ def test_folders_are_named_with_or_without_the_vault() -> None:
 
 
 def test_a_link_goes_where_no_other_note_is_meant() -> None:
-    index = Index(card_of(path, None) for path in ("vault/海.md", "vault/f/海.md", "vault/f/b.md"))
+    index = NoteIndex(
+        card_of(path, None) for path in ("vault/海.md", "vault/f/海.md", "vault/f/b.md")
+    )
     assert written_link("vault/f/b.md", index, "次へ") == "[[b|次へ]]"
     assert written_link("vault/f/海.md", index) == "[[f/海]]"
     with pytest.raises(Invalid, match="link_text"):
         written_link("vault/f/b.md", index, "a]]b")
-    odd = Index([card_of("vault/C#.md", None)])
+    odd = NoteIndex([card_of("vault/C#.md", None)])
     with pytest.raises(Invalid, match="can name"):
         written_link("vault/C#.md", odd)
 

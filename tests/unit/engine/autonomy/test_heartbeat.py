@@ -19,7 +19,7 @@ from opencrab.engine.agents import vital_signs
 from opencrab.engine.autonomy.heartbeat import Decided, beat, deliver_beat, sweep_beats
 from opencrab.engine.autonomy.heartbeat_decision import own_session
 from opencrab.engine.autonomy.sweep import sweep
-from opencrab.engine.turn.pace import Outcome
+from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
 from opencrab.ports.turn.queue import Delivery
@@ -143,7 +143,7 @@ def test_a_crash_at_any_call_of_a_beat_loses_and_doubles_no_turn(
     ],
 )
 def test_a_message_that_names_no_beat_is_buried(house: House, body: object) -> None:
-    assert deliver_beat(house.runtime, told(body)) is Outcome.FINISHED
+    assert deliver_beat(house.runtime, told(body)) is MessageOutcome.FINISHED
     ((buried, reason),) = house.home.beats.dead(5)
     assert (buried, reason) == (told(body).body, "a message of unknown form")
 
@@ -156,16 +156,16 @@ def test_early_beats_wait_and_late_repeated_future_and_foreign_ones_are_dropped(
     slot = slot_of(signs(house, "crab").next_beat_at)
     house.clock.advance(31)
 
-    def deliver(at: int, agent: str = "crab") -> Outcome:
+    def deliver(at: int, agent: str = "crab") -> MessageOutcome:
         return deliver_beat(house.runtime, told({"v": 1, "agent": agent, "slot": at}))
 
-    assert deliver(slot) is Outcome.CONTINUE
+    assert deliver(slot) is MessageOutcome.CONTINUE
     house.clock.advance(30)
     for other in (slot - 61, slot + 61, slot + 3_600, 0):
         deliver(other)
     deliver(slot, "nobody")
     assert signs(house, "crab").beats == 0
-    assert [deliver(slot) for _ in range(2)] == [Outcome.FINISHED] * 2
+    assert [deliver(slot) for _ in range(2)] == [MessageOutcome.FINISHED] * 2
     assert (signs(house, "crab").beats, len(log(house, "crab"))) == (1, 1)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.autonomy.sweep import sweep
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.turn.queue import Queue
 from tests.contract.homes import sqlite
@@ -67,7 +67,7 @@ def test_speech_whose_message_was_lost_is_shown_once_all_the_same(house: House) 
     house.say("hello", channel="wall")
     delivery = house.home.turns.receive(visibility_seconds=600, wait_seconds=0)
     assert delivery is not None
-    assert run_turn(house.runtime, delivery, Pace()) is Outcome.FINISHED
+    assert run_turn(house.runtime, delivery, Pace()) is MessageOutcome.FINISHED
     house.home.turns.done(delivery.receipt)
     assert lose(house.home.deliveries) == 1
     house.later(STALE)

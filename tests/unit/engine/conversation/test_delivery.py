@@ -9,7 +9,7 @@ import pytest
 from opencrab.domain.conversation.message import ATTEMPTS, Channel, DeliveryState, Utterance
 from opencrab.domain.errors import Invalid, NeverSent, NotFound, OpenCrabError, Refused, Unavailable
 from opencrab.engine.conversation.delivery import deliver
-from opencrab.engine.turn.pace import Outcome
+from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.conversation.channel import Panel
 from opencrab.ports.turn.queue import Delivery
 from tests.unit.engine.known_world import World
@@ -56,19 +56,19 @@ class Told:
     utterance: Utterance
     marks: list[DeliveryState] = field(default_factory=list)
 
-    def deliver(self) -> Outcome:
+    def deliver(self) -> MessageOutcome:
         """One worker takes the message, if it is visible."""
         queue = self.world.runtime.home.deliveries
         delivery = queue.receive(visibility_seconds=60, wait_seconds=0)
         assert delivery is not None
         outcome = deliver(self.world.runtime, delivery)
-        if outcome is Outcome.FINISHED:
+        if outcome is MessageOutcome.FINISHED:
             queue.done(delivery.receipt)
         return outcome
 
     def until_the_end(self) -> None:
         """Deliver it as often as it comes back."""
-        while self.deliver() is Outcome.CONTINUE:
+        while self.deliver() is MessageOutcome.CONTINUE:
             self.world.clock.advance(600)
 
     def die(self) -> None:
@@ -126,7 +126,7 @@ def tell(world: World) -> Tell:
 
 def test_one_piece_is_one_call_and_two_writes(tell: Tell) -> None:
     told = tell("やあ", Page())
-    assert told.deliver() is Outcome.FINISHED
+    assert told.deliver() is MessageOutcome.FINISHED
     assert told.page.sent == ["やあ"]
     assert told.marks == [DeliveryState.SENDING, DeliveryState.SENT]
 
@@ -143,12 +143,14 @@ def test_what_was_delivered_is_not_delivered_again(tell: Tell) -> None:
     told = tell("one two", Page())
     told.deliver()
     again = Delivery(f"{PLACE.target}\n{told.utterance.key}", "g", "r", 1)
-    assert deliver(told.world.runtime, again) is Outcome.FINISHED
+    assert deliver(told.world.runtime, again) is MessageOutcome.FINISHED
     assert told.page.sent == ["one", "two"]
 
 
 def test_a_message_about_nothing_is_done(world: World) -> None:
-    assert deliver(world.runtime, Delivery("page:1\nt#0000", "g", "r", 1)) is Outcome.FINISHED
+    assert (
+        deliver(world.runtime, Delivery("page:1\nt#0000", "g", "r", 1)) is MessageOutcome.FINISHED
+    )
 
 
 def test_speech_for_a_channel_that_is_not_there_has_failed(tell: Tell) -> None:
@@ -215,7 +217,7 @@ def test_what_can_be_repeated_no_more_when_its_time_comes_stays_unknown(
     page = Page(trouble=[None, *between], lost=[Unavailable("no answer")])
     told = tell("one", page)
     for _ in range(1 + len(between)):
-        assert told.deliver() is Outcome.CONTINUE
+        assert told.deliver() is MessageOutcome.CONTINUE
         told.world.clock.advance(600)
     page.repeats = False
     told.deliver()
@@ -257,7 +259,7 @@ def test_what_can_never_be_shown_ends_with_the_reason(
     tell: Tell, kind: type[OpenCrabError]
 ) -> None:
     told = tell("one two", Page(trouble=[None, kind("not here" * 200)]))
-    assert told.deliver() is Outcome.FINISHED
+    assert told.deliver() is MessageOutcome.FINISHED
     assert (told.state, told.now.piece) == (DeliveryState.FAILED, 1)
     assert told.now.error == ("not here" * 200)[:500]
 

@@ -14,7 +14,7 @@ from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.discord.community import Community, Person, Presence, Spot, channel_of
 from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.engine.conversation.channel_bindings import Opening, session_at, settle
-from opencrab.engine.discord.ambient_messages import Outcome, Said, Silence, overhear
+from opencrab.engine.discord.ambient_messages import AmbientOutcome, Said, Silence, overhear
 from opencrab.engine.discord.presence import keep
 from tests.unit.engine.known_world import NOW, World
 
@@ -37,10 +37,10 @@ class Channel:
         given = {"channel_id": HERE, "guild_id": GUILD} | fields
         return Said(id=str(number), author=author, content=content, **given)
 
-    def hears(self, content: str, author: Person = HANA, **fields: Any) -> Outcome:
+    def hears(self, content: str, author: Person = HANA, **fields: Any) -> AmbientOutcome:
         return self.again(self.says(content, author, **fields))
 
-    def again(self, said: Said) -> Outcome:
+    def again(self, said: Said) -> AmbientOutcome:
         return overhear(self.world.runtime, said, own_ids=frozenset({OURS}))
 
     def listens(self, agent_id: str, **changes: Any) -> None:
@@ -57,7 +57,7 @@ def channel(world: World) -> Channel:
     return Channel(world)
 
 
-def agents(outcome: Outcome) -> list[str]:
+def agents(outcome: AmbientOutcome) -> list[str]:
     return sorted(turn.agent_id for turn in outcome.turns)
 
 

@@ -12,7 +12,7 @@ from opencrab.engine.conversation.delivery import deliver
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.panel_notice import PANEL, tell_panel
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import Outcome
+from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.conversation.channel import Panel
 from opencrab.ports.turn.queue import Delivery
 from tests.unit.engine.goals.test_progress import ASKER
@@ -111,7 +111,7 @@ def test_a_panel_tells_what_holds_when_it_is_shown(
 ) -> None:
     frame = Frame()
     goal = given(world, frame, agent_id)
-    assert deliver(world.runtime, message(goal, agent_id)) is Outcome.FINISHED
+    assert deliver(world.runtime, message(goal, agent_id)) is MessageOutcome.FINISHED
     ((place, panel),) = frame.shown
     assert place == PLACE
     assert (panel.agent_id, panel.agent_name, panel.language) == (agent_id, name, language)
@@ -122,16 +122,16 @@ def test_a_panel_tells_what_holds_when_it_is_shown(
 def test_a_panel_of_what_is_gone_or_nowhere_to_be_seen_is_done(world: World) -> None:
     goal = given(world, None)
     for told in (message(goal), message("G99"), message(goal, "nobody")):
-        assert deliver(world.runtime, told) is Outcome.FINISHED
+        assert deliver(world.runtime, told) is MessageOutcome.FINISHED
 
 
 @pytest.mark.parametrize("error", [Unavailable("no answer"), NeverSent("no line")])
 def test_a_panel_is_tried_again_but_not_for_ever(world: World, error: OpenCrabError) -> None:
     goal = given(world, Frame(error))
-    assert deliver(world.runtime, message(goal)) is Outcome.CONTINUE
-    assert deliver(world.runtime, message(goal, count=ATTEMPTS)) is Outcome.FINISHED
+    assert deliver(world.runtime, message(goal)) is MessageOutcome.CONTINUE
+    assert deliver(world.runtime, message(goal, count=ATTEMPTS)) is MessageOutcome.FINISHED
 
 
 def test_a_panel_that_may_not_be_shown_is_let_be(world: World) -> None:
     goal = given(world, Frame(Refused("the bot may not")))
-    assert deliver(world.runtime, message(goal)) is Outcome.FINISHED
+    assert deliver(world.runtime, message(goal)) is MessageOutcome.FINISHED

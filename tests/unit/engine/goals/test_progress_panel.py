@@ -4,7 +4,7 @@ from opencrab.domain.goals.goal import Goal, PlannedTask, TaskStatus, with_plan
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.pausing import goal_fact
 from opencrab.engine.goals.progress_panel import show_panel
-from opencrab.ports.conversation.channel import Panel, Row
+from opencrab.ports.conversation.channel import Panel, PanelRow
 from tests.unit.engine.goals.test_panel_notice import Frame, given
 from tests.unit.engine.known_world import World
 
@@ -26,7 +26,7 @@ def test_tasks_are_rows_in_their_order(world: World) -> None:
     first = plan.tasks[0].replaced(status=TaskStatus.DONE)
     world.runtime.home.facts.commit(fact.holding(plan.replaced(tasks=(first, *plan.tasks[1:]))))
     panel = shown(world, frame, goal)
-    assert panel.rows[0] == Row("G1-T1", "見る", "done")
+    assert panel.rows[0] == PanelRow("G1-T1", "見る", "done")
     assert [row.name for row in panel.rows] == list(NAMES)
     assert panel.percent == 20
 

@@ -6,7 +6,7 @@ from typing import Any
 from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import FREE, Price, Usage
 from opencrab.domain.turn.record import CallState
-from opencrab.engine.insight.what_if import Ledger, Meant, replay_ledger
+from opencrab.engine.insight.what_if import Meant, ReplayedLedger, replay_ledger
 from tests.contract.example import NOW, usage_row
 
 OTHER = Price(input_per_million=2_000_000, output_per_million=8_000_000, cached_per_million=500_000)
@@ -14,7 +14,7 @@ TOKENS = Usage(input_tokens=1_000, output_tokens=100, cached_tokens=400)
 DEAR: dict[str, Any] = {"provider": "openai", "model": "dear", "task_type": "code"}
 
 
-def ledger(*rows: dict[str, Any], price: Price = OTHER) -> Ledger:
+def ledger(*rows: dict[str, Any], price: Price = OTHER) -> ReplayedLedger:
     meant = Meant(alias="smart", model="openai:dear", other="openai:cheap", price=price)
     later = NOW.date() + timedelta(days=1)
 

@@ -19,7 +19,7 @@ from opencrab.domain.usage.ledger import UsageRow
 from opencrab.engine.insight.costs import explain
 from opencrab.engine.memory.embedding import (
     PAUSE_MS,
-    Choice,
+    EmbeddingModels,
     MeteredEmbedder,
     embedding_reservation,
 )
@@ -48,7 +48,7 @@ class Buyer:
     def made(self, **ports: Any) -> MeteredEmbedder:
         made = self.house
         given: dict[str, Any] = {"journal": made.runtime.home.journal, "agents": made.home.agents}
-        models = cast(Choice, Choosing(made.provider, self.vendor))
+        models = cast(EmbeddingModels, Choosing(made.provider, self.vendor))
         return MeteredEmbedder(
             **{**given, **ports}, models=models, clock=made.clock, rules=made.runtime.rules
         )

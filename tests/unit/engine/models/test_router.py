@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Course, Fault
-from opencrab.domain.models.health import Health, record_failure
+from opencrab.domain.models.health import BreakerState, record_failure
 from opencrab.domain.models.routing import (
     Basis,
     Duration,
@@ -44,7 +44,7 @@ OPENAI, CLAUDE, ROUTER, LLAMA = (
     Named("ollama:llama", private=True),
 )
 ALL = (OPENAI, CLAUDE, ROUTER, LLAMA)
-NOBODY: Mapping[str, Health] = MappingProxyType({})
+NOBODY: Mapping[str, BreakerState] = MappingProxyType({})
 
 
 def _agent(*, private: bool = False) -> Agent:
@@ -73,7 +73,7 @@ def _asked(picked: Pick | None) -> str | None:
     return None if picked is None else picked.model.info.name
 
 
-def _paused(provider: str) -> dict[str, Health]:
+def _paused(provider: str) -> dict[str, BreakerState]:
     return {provider: record_failure(None, NOW, at_once=True)}
 
 

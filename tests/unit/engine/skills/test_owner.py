@@ -20,7 +20,7 @@ from opencrab.domain.learning.settings import Trials
 from opencrab.domain.learning.skill_lifecycle import lesson, promote_skill
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SkillStatus
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.skills.owner import Keeper, Kept
+from opencrab.engine.skills.owner import Keeper, SkillState
 from opencrab.ports.documents import Facts
 from tests.contract.homes import sqlite
 from tests.unit.actions.bench import NOW, agent
@@ -116,7 +116,7 @@ def test_a_change_that_is_none_writes_nothing(keeper: Keeper) -> None:
 
 
 def test_what_an_owner_switches_on_is_on_for_good_until_he_takes_it_back(keeper: Keeper) -> None:
-    def standing(kept: Kept) -> tuple[SkillStatus, bool, tuple[str, ...]]:
+    def standing(kept: SkillState) -> tuple[SkillStatus, bool, tuple[str, ...]]:
         assert isinstance(kept.skill, AcquiredSkill)
         return kept.skill.status, kept.on, mind_of(keeper).pinned
 

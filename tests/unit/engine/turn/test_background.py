@@ -4,19 +4,19 @@ import dataclasses
 from pathlib import Path
 
 from opencrab.engine.turn.background import run_background
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from tests.e2e.house import House
 from tests.unit.engine.compacting import EVERY, ask, grow, house, summaries
 
 
-def carried(made: House, *, jobs: bool) -> Outcome:
+def carried(made: House, *, jobs: bool) -> MessageOutcome:
     """The next message, by a worker that knows the jobs, or none of them."""
     queue = made.home.compactions
     delivery = queue.receive(visibility_seconds=60, wait_seconds=0)
     assert delivery is not None
     runtime = made.runtime if jobs else dataclasses.replace(made.runtime, jobs=())
     outcome = run_background(runtime, delivery, Pace())
-    if outcome is Outcome.FINISHED:
+    if outcome is MessageOutcome.FINISHED:
         queue.done(delivery.receipt)
     return outcome
 
@@ -25,7 +25,7 @@ def test_a_wish_that_no_job_takes_lies_among_the_dead_letters(tmp_path: Path) ->
     made, _ = house(tmp_path)
     grow(made, EVERY)
     ask(made)
-    assert carried(made, jobs=False) is Outcome.FINISHED
+    assert carried(made, jobs=False) is MessageOutcome.FINISHED
     ((_, reason),) = made.home.compactions.dead(10)
     assert "no background job" in reason
     made.close()

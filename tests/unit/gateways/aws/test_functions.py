@@ -14,7 +14,7 @@ from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.engine.agents.vital_signs import bring_to_life, stored_signs
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.gateways.aws.functions import delivery_of
 from opencrab.ports.turn.queue import Delivery
 from tests.conftest import ROOT
@@ -308,20 +308,20 @@ def test_a_summary_that_was_not_made_is_counted_as_a_failure(
     assert "CompactionFailures" not in metrics(function.log())[0]
 
 
-@pytest.mark.parametrize("outcome", Outcome)
+@pytest.mark.parametrize("outcome", MessageOutcome)
 def test_a_batch_of_summaries_is_worked_on_as_far_as_the_time_allows(
-    function: Function, outcome: Outcome
+    function: Function, outcome: MessageOutcome
 ) -> None:
     seen: list[tuple[str, bool]] = []
 
-    def run(_runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
+    def run(_runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome:
         seen.append((delivery.body, pace.allows(60)))
         return outcome
 
     record = function.record("a wish", group="s1")
     event = {"Records": [record]}
     answer = function.worker.compactions(event, Call(SHORT), run)
-    again = [{"itemIdentifier": record["messageId"]}] if outcome is Outcome.CONTINUE else []
+    again = [{"itemIdentifier": record["messageId"]}] if outcome is MessageOutcome.CONTINUE else []
     assert answer == {"batchItemFailures": again}
     assert seen == [("a wish", False)]
 

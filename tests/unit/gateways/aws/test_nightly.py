@@ -9,7 +9,7 @@ import pytest
 
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.gateways.aws.nightly import VISIBILITY_SECONDS, NightWorker
 from opencrab.ports.turn.queue import Delivery
 from tests.contract.homes import sqlite
@@ -84,12 +84,12 @@ class Night:
             runtime.home.nights.send(name, group=name, deduplication=name)
         return len(names)
 
-    def _run(self, _runtime: Runtime, delivery: Delivery, _pace: Pace) -> Outcome:
+    def _run(self, _runtime: Runtime, delivery: Delivery, _pace: Pace) -> MessageOutcome:
         self.ran.append(delivery.body)
         self.milliseconds -= 1
         if delivery.body in self.trouble:
             raise self.trouble[delivery.body]
-        return Outcome.CONTINUE if delivery.body == "put-off" else Outcome.FINISHED
+        return MessageOutcome.CONTINUE if delivery.body == "put-off" else MessageOutcome.FINISHED
 
 
 @pytest.fixture

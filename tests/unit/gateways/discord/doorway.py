@@ -7,7 +7,7 @@ from typing import Any
 
 from opencrab.adapters.door.discord import PublicKeys
 from opencrab.domain.errors import Unavailable
-from opencrab.gateways.discord.interactions.door import Answer, Door
+from opencrab.gateways.discord.interactions.door import Door, DoorResponse
 from tests.discord.signing import Signer
 
 NOW = 1_795_000_000.0
@@ -53,12 +53,12 @@ class Doorway:
         """Our Discord's."""
         return self.signer.public_key
 
-    def ask(self, told: Any, *, now: float = NOW, at: float = NOW) -> Answer:
+    def ask(self, told: Any, *, now: float = NOW, at: float = NOW) -> DoorResponse:
         """The answer to a signed interaction, or to a body as it is."""
         body = told if isinstance(told, bytes) else json.dumps(told, ensure_ascii=False).encode()
         return self.door.answer(self.signer.headers(str(int(at)), body), body, now)
 
-    def answer(self, headers: Mapping[str, str], body: bytes, now: float = NOW) -> Answer:
+    def answer(self, headers: Mapping[str, str], body: bytes, now: float = NOW) -> DoorResponse:
         """The answer to a request as it is."""
         return self.door.answer(headers, body, now)
 

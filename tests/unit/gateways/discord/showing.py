@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from opencrab.domain.discord.community import Person, Reply
+from opencrab.domain.discord.community import InteractionReply, Person
 from opencrab.domain.value import Language
-from opencrab.gateways.discord.agent_lookup import Asked
+from opencrab.gateways.discord.agent_lookup import AgentQuery
 from opencrab.gateways.discord.views.view_commands import ANSWERS
 from opencrab.ports.discord import Payload
 from tests.discord.recording import APPLICATION, CHANNEL, GUILD, TARO, snowflake
@@ -31,9 +31,9 @@ def asked(
     channel: str = CHANNEL,
     guild: str | None = GUILD,
     **options: Any,
-) -> Asked:
+) -> AgentQuery:
     """A command as the worker hands it on."""
-    reply = Reply(
+    reply = InteractionReply(
         id=snowflake(stage.house.clock.now()),
         application_id=APPLICATION,
         token="token",
@@ -42,7 +42,7 @@ def asked(
         language=language,
         is_ephemeral=True,
     )
-    return Asked(stage.runtime, name, options, person, reply)
+    return AgentQuery(stage.runtime, name, options, person, reply)
 
 
 def answer(stage: Stage, name: str, person: Person = OWNER, /, **more: Any) -> Payload:

@@ -18,7 +18,7 @@ from opencrab.engine.conversation.channel_bindings import session_at
 from opencrab.engine.conversation.delivery import deliver
 from opencrab.engine.discord.presence import keep
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.pace import Outcome
+from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.discord.interactions.worker import handle
 from opencrab.ports.conversation.channel import Panel
 from opencrab.ports.turn.queue import Delivery
@@ -83,7 +83,7 @@ class Stage:
         spots = tuple(Spot(channel_id=each) for each in channels or (CHANNEL,))
         keep(self.runtime.home, Presence(agent_id=agent_id, **({"spots": spots} | more)))
 
-    def does(self, raw: dict[str, Any], *, count: int = 1) -> Outcome:
+    def does(self, raw: dict[str, Any], *, count: int = 1) -> MessageOutcome:
         """Let one delivery of an interaction be handled."""
         return handle(self.runtime, self.delivery(raw, count))
 

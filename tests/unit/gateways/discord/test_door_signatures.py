@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.door.discord import PublicKeys
-from opencrab.gateways.discord.interactions.door import Answer, Door
+from opencrab.gateways.discord.interactions.door import Door, DoorResponse
 from tests.discord.signing import Signer
 from tests.unit.gateways.discord.doorway import NOW, Doorway, interaction
 
@@ -31,7 +31,7 @@ def vectors(wire: Path) -> dict[str, Any]:
     return {each["name"]: each for each in found if "body" in each}
 
 
-def judged(vector: Any) -> Answer:
+def judged(vector: Any) -> DoorResponse:
     """What a door with the vector's key answers at the vector's time."""
 
     def kept(body: str, *, group: str, deduplication: str) -> None:

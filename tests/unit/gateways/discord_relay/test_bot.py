@@ -11,7 +11,7 @@ import pytest
 from opencrab.domain.discord.community import Presence, Spot
 from opencrab.domain.errors import Refused, Unauthenticated, Unavailable
 from opencrab.gateways.discord_relay.bot import run
-from opencrab.gateways.discord_relay.connection import Connection
+from opencrab.gateways.discord_relay.connection import RelayConnection
 from opencrab.gateways.discord_relay.relay import id_at
 from tests.unit.gateways.discord_relay.gateway import (
     BOT,
@@ -54,7 +54,7 @@ class Crab:
         self.told.append(what)
 
     def relays_from(self, discord: Gateway) -> None:
-        connection = Connection(
+        connection = RelayConnection(
             token=TOKEN,
             api=discord.url,
             bring=self.bring,
@@ -175,7 +175,7 @@ def test_a_thumb_is_brought(tmp_path: Path) -> None:
 def test_a_gateway_that_refuses_is_explained(tmp_path: Path, presence: Presence, said: int) -> None:
     crab = Crab(tmp_path, enough=1, presence=presence)
     with Gateway(refuses=said) as discord:
-        connection = Connection(
+        connection = RelayConnection(
             token=TOKEN,
             api=discord.url,
             bring=crab.bring,
@@ -192,7 +192,7 @@ def test_a_gateway_that_refuses_is_explained(tmp_path: Path, presence: Presence,
 
 def test_a_token_that_is_none_is_explained(tmp_path: Path) -> None:
     crab = Crab(tmp_path, enough=1)
-    connection = Connection(
+    connection = RelayConnection(
         token="nothing",
         api="http://127.0.0.1:9",
         bring=crab.bring,
@@ -208,7 +208,7 @@ def test_a_token_that_is_none_is_explained(tmp_path: Path) -> None:
 def test_what_is_remembered_is_read_again_and_rubbish_is_nothing(tmp_path: Path) -> None:
     crab = Crab(tmp_path, enough=1)
     memory = tmp_path / "deep" / "relay.json"
-    connection = Connection(
+    connection = RelayConnection(
         TOKEN, "", crab.bring, lambda: (), crab.tell, now=lambda: NOW, memory=memory
     )
     assert connection.remembered() == {}

@@ -10,10 +10,10 @@ from opencrab.domain.discord.community import Presence, Spot, made_at
 from opencrab.gateways.discord_relay.relay import (
     OLDEST,
     PAGE,
-    Fetch,
+    FetchPage,
     Forward,
-    Heard,
     Relay,
+    RelayMessage,
     id_at,
 )
 from tests.soak import examples
@@ -26,10 +26,10 @@ NAMED = Presence(agent_id="ken", spots=(Spot(channel_id=THERE),))
 
 def said(
     number: int, channel_id: str = HERE, *, mentions: bool = False, author: str = "700"
-) -> Heard:
+) -> RelayMessage:
     message_id = str(int(id_at(NOW)) + number)
     guild = None if channel_id == PRIVATE else "42"
-    return Heard(message_id, channel_id, author, guild, mentions_bot=mentions, body={})
+    return RelayMessage(message_id, channel_id, author, guild, mentions_bot=mentions, body={})
 
 
 @pytest.fixture
@@ -39,9 +39,9 @@ def relay() -> Relay:
     return relay
 
 
-def brought(relay: Relay) -> list[Heard]:
+def brought(relay: Relay) -> list[RelayMessage]:
     """Everything that is to be brought now."""
-    found = list[Heard]()
+    found = list[RelayMessage]()
     while isinstance(job := relay.next(NOW), Forward):
         found.append(job.heard)
         relay.accepted(job.heard)
@@ -74,7 +74,7 @@ def test_what_was_missed_is_fetched_after_the_last_that_was_brought(relay: Relay
     brought(relay)
     relay.reconnected()
     jobs = [relay.next(NOW), relay.next(NOW)]
-    assert jobs == [Fetch(HERE, said(1).id), Fetch(THERE, id_at(NOW))]
+    assert jobs == [FetchPage(HERE, said(1).id), FetchPage(THERE, id_at(NOW))]
     relay.hear(said(4))
     relay.fetched(HERE, [said(3), said(2), said(4)])
     relay.fetched(THERE, [said(2, THERE), said(3, THERE, mentions=True)])
@@ -101,7 +101,7 @@ def test_a_whole_page_is_followed_by_the_next_one(relay: Relay) -> None:
         jobs.append(job.heard)
         relay.accepted(job.heard)
     assert len(jobs) == PAGE
-    assert job == Fetch(HERE, said(PAGE).id)
+    assert job == FetchPage(HERE, said(PAGE).id)
 
 
 def test_a_fetch_that_failed_is_tried_again_and_a_channel_that_is_gone_is_forgotten(
@@ -110,7 +110,7 @@ def test_a_fetch_that_failed_is_tried_again_and_a_channel_that_is_gone_is_forgot
     relay.reconnected()
     relay.next(NOW)
     relay.missed(HERE)
-    assert relay.next(NOW) == Fetch(HERE, id_at(NOW))
+    assert relay.next(NOW) == FetchPage(HERE, id_at(NOW))
     relay.lost(HERE)
     assert HERE not in relay.seen
     relay.next(NOW)
@@ -122,7 +122,7 @@ def test_nothing_older_than_a_day_is_fetched() -> None:
     relay = Relay(seen={HERE: "1"}, own_id=BOT)
     relay.reconnected()
     job = relay.next(NOW)
-    assert isinstance(job, Fetch)
+    assert isinstance(job, FetchPage)
     assert made_at(job.after) == NOW - OLDEST
 
 
@@ -131,7 +131,7 @@ def test_a_fetch_from_before_a_new_connection_is_passed_over(relay: Relay) -> No
     relay.next(NOW)
     relay.reconnected()
     relay.fetched(HERE, [said(1)])
-    assert relay.next(NOW) == Fetch(HERE, id_at(NOW))
+    assert relay.next(NOW) == FetchPage(HERE, id_at(NOW))
 
 
 def test_more_than_can_be_held_is_fetched_later() -> None:
@@ -142,7 +142,7 @@ def test_more_than_can_be_held_is_fetched_later() -> None:
     for number in range(1, 4):
         assert relay.next(NOW) == Forward(said(number))
         relay.accepted(said(number))
-    assert relay.next(NOW) == Fetch(HERE, said(3).id)
+    assert relay.next(NOW) == FetchPage(HERE, said(3).id)
 
 
 class Channels:
@@ -151,9 +151,9 @@ class Channels:
     def __init__(self) -> None:
         self.relay = Relay(own_id=BOT, most=4)
         self.relay.listen((ALL, NAMED), NOW)
-        self.log: dict[str, list[Heard]] = {HERE: [], THERE: []}
+        self.log: dict[str, list[RelayMessage]] = {HERE: [], THERE: []}
         self.connected = True
-        self.brought: list[Heard] = []
+        self.brought: list[RelayMessage] = []
         self.count = 0
 
     def speak(self, channel_id: str, *, mentions: bool) -> None:
@@ -175,10 +175,10 @@ class Channels:
         if isinstance(job, Forward) and works:
             self.brought.append(job.heard)
             self.relay.accepted(job.heard)
-        elif isinstance(job, Fetch) and works:
+        elif isinstance(job, FetchPage) and works:
             after = [each for each in self.log[job.channel_id] if int(each.id) > int(job.after)]
             self.relay.fetched(job.channel_id, after[:PAGE])
-        elif isinstance(job, Fetch):
+        elif isinstance(job, FetchPage):
             self.relay.missed(job.channel_id)
         return job is not None
 

@@ -13,7 +13,7 @@ from opencrab.adapters.system_clock import SystemClock
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.conversation.session import Participant, Session
-from opencrab.engine.turn.pace import Outcome
+from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.local.runner import MAX_RECEIVES, Consumer, FeedWatch
 from opencrab.ports.home import Home
 from opencrab.ports.turn.journal import Admission
@@ -31,7 +31,9 @@ def home(tmp_path: Path) -> Iterator[Home]:
     database.close()
 
 
-def _consumed(home: Home, handle: Callable[[Delivery], Outcome], enough: threading.Event) -> None:
+def _consumed(
+    home: Home, handle: Callable[[Delivery], MessageOutcome], enough: threading.Event
+) -> None:
     consumer = Consumer(home.turns, handle, workers=2, visibility=60)
     consumer.start()
     assert enough.wait(PATIENCE)
@@ -42,9 +44,9 @@ def _consumed(home: Home, handle: Callable[[Delivery], Outcome], enough: threadi
 def test_handled_work_is_gone(home: Home) -> None:
     enough = threading.Event()
 
-    def handle(delivery: Delivery) -> Outcome:
+    def handle(delivery: Delivery) -> MessageOutcome:
         enough.set()
-        return Outcome.FINISHED
+        return MessageOutcome.FINISHED
 
     home.turns.send("仕事", group="g", deduplication="1")
     _consumed(home, handle, enough)
@@ -55,12 +57,12 @@ def test_work_whose_handler_breaks_comes_back(home: Home, caplog: pytest.LogCapt
     enough = threading.Event()
     seen: list[int] = []
 
-    def handle(delivery: Delivery) -> Outcome:
+    def handle(delivery: Delivery) -> MessageOutcome:
         seen.append(delivery.count)
         if len(seen) == 1:
             raise RuntimeError("nobody expected this")
         enough.set()
-        return Outcome.FINISHED
+        return MessageOutcome.FINISHED
 
     home.turns.send("work", group="g", deduplication="1")
     _consumed(home, handle, enough)
@@ -78,10 +80,10 @@ def test_work_that_never_ends_is_buried_at_last(home: Home) -> None:
     enough = threading.Event()
     handled: list[str] = []
 
-    def handle(delivery: Delivery) -> Outcome:
+    def handle(delivery: Delivery) -> MessageOutcome:
         handled.append(delivery.body)
         enough.set()
-        return Outcome.FINISHED
+        return MessageOutcome.FINISHED
 
     _consumed(home, handle, enough)
     assert handled == ["after"]

@@ -12,7 +12,7 @@ from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.engine.conversation.live import Watched
 from opencrab.gateways.websocket.requests import (
     FRAME_BYTES,
-    Mentor,
+    MentorRequest,
     Ping,
     Say,
     Subscribe,
@@ -38,7 +38,7 @@ from opencrab.gateways.websocket.requests import (
         ),
         (
             '{"type":"mentor","id":"1","session_id":"s1","text":"be brief"}',
-            Mentor(type="mentor", id="1", session_id="s1", text="be brief"),
+            MentorRequest(type="mentor", id="1", session_id="s1", text="be brief"),
         ),
     ],
 )

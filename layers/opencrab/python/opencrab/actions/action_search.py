@@ -41,7 +41,7 @@ class UseAction(Value):
 )
 def find_actions(arguments: FindActions, context: ActionContext) -> ActionResult:
     """Find actions that are not listed here; by query or group with arguments, else all by name."""
-    known = [action for action in _allowed(context) if action.group != group.name]
+    known = [action for action in _allowed_actions(context) if action.group != group.name]
     language = context.agent.language
     wanted = arguments.group.strip()
     groups = sorted({action.group for action in known})
@@ -82,7 +82,7 @@ def use_action(arguments: UseAction, context: ActionContext) -> ActionResult:
     )
 
 
-def _allowed(context: ActionContext) -> tuple[Action, ...]:
+def _allowed_actions(context: ActionContext) -> tuple[Action, ...]:
     routing = context.reach.models.routing
     return context.actions.allowed(context.agent, routing, context.turn.authority)
 

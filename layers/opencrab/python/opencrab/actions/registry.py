@@ -153,7 +153,7 @@ class Registry:
         self, agent: Agent, routing: Routing, authority: Authority, mind: Mind
     ) -> tuple[ActionSchema, ...]:
         language = agent.language
-        unlocked = None if self._skills is None else _unlocked(self._skills, mind)
+        unlocked = None if self._skills is None else _enabled_skill_actions(self._skills, mind)
         names = tuple(
             action.name
             for action in self.allowed(agent, routing, authority)
@@ -165,7 +165,7 @@ class Registry:
         return self._schemas[key]
 
 
-def _unlocked(skills: StandardSkills, mind: Mind) -> frozenset[str]:
+def _enabled_skill_actions(skills: StandardSkills, mind: Mind) -> frozenset[str]:
     """The actions that an agent's enabled standard skills are about."""
     enabled = (skill for skill in skills.all() if is_enabled(skill, mind))
     return frozenset(name for skill in enabled for name in skill.actions)

@@ -38,7 +38,7 @@ def _is_bound(agent: Agent, _routing: Routing) -> bool:
     return agent.world is not None
 
 
-def _told(arguments: WorldSend) -> str:
+def _message_excerpt(arguments: WorldSend) -> str:
     return one_line({arguments.message: arguments.payload}, _SHOWN)
 
 
@@ -90,7 +90,7 @@ def world_messages(arguments: WorldMessages, context: ActionContext) -> ActionRe
     sentences=("Send {message} to the world: {payload}", "ワールドに{message}を送る: {payload}"),
     ja="ワールドにメッセージを送ります。予算を1使い、返事はあとで出来事として届きます。",
     prepare=_nonce,
-    touches=_told,
+    touches=_message_excerpt,
     offered=_is_bound,
 )
 def world_send(arguments: WorldSend, context: ActionContext) -> ActionResult:

@@ -94,14 +94,14 @@ def answer_search(
     Of what is found as much is told as fits into so many bytes, the best first.
     """
     try:
-        told = _told(search, question, at_most)
+        told = _dispatch_request(search, question, at_most)
     except OpenCrabError as error:
         shown = {"code": error.code, "message": error.message}
         return {"v": VERSION, "error": shown | {"field": error.field, "cure": error.cure}}
     return {"v": VERSION, **told}
 
 
-def _told(search: Search, question: Mapping[str, Any], at_most: int) -> dict[str, Any]:
+def _dispatch_request(search: Search, question: Mapping[str, Any], at_most: int) -> dict[str, Any]:
     if question.get("v") != VERSION:
         raise Unavailable(
             f"a question of version {question.get('v')!r} is not understood here",

@@ -12,7 +12,7 @@ from itertools import chain
 
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import Fact
-from opencrab.domain.erasure.request import FORGOTTEN, Mark
+from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark
 from opencrab.domain.errors import NotFound
 from opencrab.domain.identifier import ulid, ulid_milliseconds
 from opencrab.domain.memory.memory import (
@@ -60,7 +60,7 @@ _ONE_BY_ONE = 50
 
 
 @dataclass(frozen=True)
-class Seen:
+class IndexProgress:
     """How far a copy of an index has come.
 
     `lines` is the last line of each session, `kept` the last id of each kind of fact, `mark` the
@@ -94,7 +94,7 @@ class Batch:
     last: int = 0
     kind: str = ""
     last_id: str = ""
-    marks: tuple[tuple[str, Mark], ...] = ()
+    marks: tuple[tuple[str, ErasureMark], ...] = ()
 
 
 class Forgotten:
@@ -103,14 +103,14 @@ class Forgotten:
     `until` is the time up to which everything was. The order of the marks makes no difference.
     """
 
-    def __init__(self, marks: Iterable[tuple[str, Mark]] = ()) -> None:
-        self.marks: dict[str, Mark] = {}
+    def __init__(self, marks: Iterable[tuple[str, ErasureMark]] = ()) -> None:
+        self.marks: dict[str, ErasureMark] = {}
         self._lines: dict[str, list[tuple[int, int]]] = {}
         self._refs: set[str] = set()
         self.until: datetime | None = None
         self.add(marks)
 
-    def add(self, marks: Iterable[tuple[str, Mark]]) -> None:
+    def add(self, marks: Iterable[tuple[str, ErasureMark]]) -> None:
         """Obey more marks."""
         for mark_id, mark in marks:
             self.marks[mark_id] = mark
@@ -147,7 +147,7 @@ class Past:
         self._usage = usage
         self._clock = clock
 
-    def news(self, agent_id: str, seen: Seen, *session_ids: str) -> Iterator[Batch]:
+    def news(self, agent_id: str, seen: IndexProgress, *session_ids: str) -> Iterator[Batch]:
         """What a copy does not know: marks first, then lines, then what is kept.
 
         The sessions named are read to their last line, and so are those in which the agent has
@@ -167,9 +167,9 @@ class Past:
             yield from self._kept(agent_id, kind, seen.kept.get(kind, ""))
         yield from self._rewritten(agent_id, seen)
 
-    def marks(self, agent_id: str) -> Iterator[tuple[str, Mark]]:
+    def marks(self, agent_id: str) -> Iterator[tuple[str, ErasureMark]]:
         """All marks of forgetting, each with its id, in the order in which they were made."""
-        for batch in self._marks(agent_id, Seen()):
+        for batch in self._marks(agent_id, IndexProgress()):
             yield from batch.marks
 
     def sessions_of(self, agent_id: str) -> Iterator[Session]:
@@ -211,14 +211,14 @@ class Past:
             found[told.owner] = replace(known, kept=known.kept + more)
         return found
 
-    def _marks(self, agent_id: str, seen: Seen) -> Iterator[Batch]:
+    def _marks(self, agent_id: str, seen: IndexProgress) -> Iterator[Batch]:
         now = self._clock.now()
         after = _earlier(seen.mark, now)
         while True:
             page = self._facts.page(agent_id, FORGOTTEN, after=after, limit=_PAGE)
             if page:
-                marks = tuple((fact.id, fact.read(Mark)) for fact in page)
-                yield Batch(marks=marks, last_id=_reached(seen.mark, page, now))
+                marks = tuple((fact.id, fact.read(ErasureMark)) for fact in page)
+                yield Batch(marks=marks, last_id=_last_reached_id(seen.mark, page, now))
             if len(page) < _PAGE:
                 return
             after = page[-1].id
@@ -263,18 +263,18 @@ class Past:
         while True:
             page = self._facts.page(agent_id, kind, after=after, limit=_PAGE)
             if page:
-                yield Batch(rows=_rows(page), kind=kind, last_id=_reached(known, page, now))
+                yield Batch(rows=_rows(page), kind=kind, last_id=_last_reached_id(known, page, now))
             if len(page) < _PAGE:
                 return
             after = page[-1].id
 
-    def _rewritten(self, agent_id: str, seen: Seen) -> Iterator[Batch]:
+    def _rewritten(self, agent_id: str, seen: IndexProgress) -> Iterator[Batch]:
         """What changed or came in under old ids; an empty copy has just read it as it is."""
         known, now = seen.kept.get(REWRITTEN, ""), self._clock.now()
         if seen.at is None:
             page = self._facts.page(agent_id, REWRITTEN, limit=1, newest_first=True)
             if page:
-                yield Batch(kind=REWRITTEN, last_id=_reached(known, page, now))
+                yield Batch(kind=REWRITTEN, last_id=_last_reached_id(known, page, now))
             return
         # Whatever was told of so long before the last look was there then: it is read only once.
         after = max(_earlier(known, now), min(known, ulid(_milliseconds(seen.at - LATE), b"")))
@@ -285,7 +285,7 @@ class Past:
             facts = chain.from_iterable(self._named(agent_id, *each) for each in told.items())
             rows = _rows(facts)
             after = page[-1].id
-            yield Batch(rows=rows, kind=REWRITTEN, last_id=_reached(known, page, now))
+            yield Batch(rows=rows, kind=REWRITTEN, last_id=_last_reached_id(known, page, now))
 
     def _named(self, agent_id: str, kind: str, refs: Mapping[str, None]) -> Iterator[Fact]:
         """Facts by their ids, where there are any; many are read in pages with all the others."""
@@ -314,7 +314,7 @@ def ref_of(kind: str, fact_id: str) -> str:
     return f"S{int(fact_id[1:])}" if kind == SUMMARY else fact_id
 
 
-def _reached(known: str, page: Iterable[Fact], now: datetime) -> str:
+def _last_reached_id(known: str, page: Iterable[Fact], now: datetime) -> str:
     """The last id that something new comes after: none of another form or far in the future."""
     latest = _milliseconds(now + LATE)
     ids = [fact.id for fact in page if _is_reached(fact.id, latest)]

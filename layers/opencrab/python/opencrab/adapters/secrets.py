@@ -80,7 +80,7 @@ class _KeptSecrets:
         """Write one after a look at the others: a place that holds too much would not be read."""
         require_secret(name, value)
         with self._lock:
-            values = _bounded(self._read() | {name: value}, self._place)
+            values = _require_within_limits(self._read() | {name: value}, self._place)
             write()
             # What was written is known here; the place itself may show it a moment later.
             self._values, self._until = values, self._clock.now() + KEPT
@@ -91,7 +91,7 @@ class _KeptSecrets:
 
     def _renewed(self, now: datetime) -> dict[str, str]:
         try:
-            values = _bounded(self._read(), self._place)
+            values = _require_within_limits(self._read(), self._place)
         except OpenCrabError as error:
             if self._values is None:
                 raise
@@ -125,7 +125,7 @@ class SsmSecrets:
 
     def _read(self) -> dict[str, str]:
         permission = "ssm:GetParametersByPath (and kms:Decrypt if it has a key of its own)"
-        return _asked(self._parameters, self._place, permission)
+        return _call_aws(self._parameters, self._place, permission)
 
     def _parameters(self) -> dict[str, str]:
         pages = self._client.get_paginator("get_parameters_by_path")
@@ -147,7 +147,7 @@ class SsmSecrets:
             Overwrite=True,
             Tier="Intelligent-Tiering",
         )
-        _asked(put, self._place, permission, deed="written")
+        _call_aws(put, self._place, permission, deed="written")
 
 
 class SecretsManagerSecrets:
@@ -202,15 +202,15 @@ class SecretsManagerSecrets:
     def _version(self, stage: str) -> tuple[dict[str, str], str]:
         """What the secret holds or held, and the id of that version."""
         get = partial(self._client.get_secret_value, SecretId=self._name, VersionStage=stage)
-        answer = _asked(get, self._place, "secretsmanager:GetSecretValue")
+        answer = _call_aws(get, self._place, "secretsmanager:GetSecretValue")
         return _texts(answer.get("SecretString", ""), self._place), str(answer["VersionId"])
 
     def _put(self, values: dict[str, str]) -> str:
         """Make these the newest version; answers its id."""
-        document = json.dumps(_bounded(values, self._place))
+        document = json.dumps(_require_within_limits(values, self._place))
         permission = "secretsmanager:PutSecretValue (and kms:GenerateDataKey if its key is yours)"
         put = partial(self._client.put_secret_value, SecretId=self._name, SecretString=document)
-        answer = _asked(put, self._place, permission, deed="written")
+        answer = _call_aws(put, self._place, permission, deed="written")
         return str(answer["VersionId"])
 
 
@@ -227,7 +227,7 @@ def _texts(document: str, place: str) -> dict[str, str]:
     return values
 
 
-def _bounded(values: dict[str, str], place: str) -> dict[str, str]:
+def _require_within_limits(values: dict[str, str], place: str) -> dict[str, str]:
     size = len(json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass"))
     if len(values) > MOST_SECRETS or size > MOST_BYTES:
         raise Unavailable(
@@ -237,16 +237,16 @@ def _bounded(values: dict[str, str], place: str) -> dict[str, str]:
     return values
 
 
-def _asked(ask: Callable[[], T], place: str, permission: str, *, deed: str = "read") -> T:
+def _call_aws(ask: Callable[[], T], place: str, permission: str, *, deed: str = "read") -> T:
     """What AWS answers; its errors become ours, and as they may quote what was sent, none stays."""
     try:
         return ask()
     except AWS_ERRORS as error:
-        failure = _translated(error, place, permission, deed)
+        failure = _translate_error(error, place, permission, deed)
     raise failure
 
 
-def _translated(error: Exception, place: str, permission: str, deed: str) -> OpenCrabError:
+def _translate_error(error: Exception, place: str, permission: str, deed: str) -> OpenCrabError:
     """Whatever it is, an operator can mend it, so that work waits; nobody else is told more."""
     code = error_code(error)
     if is_forbidden(error):

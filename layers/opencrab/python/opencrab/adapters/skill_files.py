@@ -37,11 +37,11 @@ _OLDER = {"name", "description", "version", "actions", "situation_pattern"}
 
 
 @dataclass
-class Found:
+class FrontMatterValue:
     """What a key of a front matter says, and in which line."""
 
     line: int
-    value: "str | list[str] | dict[str, Found]"
+    value: "str | list[str] | dict[str, FrontMatterValue]"
 
 
 class FileSkills:
@@ -141,7 +141,7 @@ class _Document:
         """What a key says in words."""
         return self.of(self._said, key, default)
 
-    def of(self, said: Mapping[str, Found], key: str, default: str | None = None) -> str:
+    def of(self, said: Mapping[str, FrontMatterValue], key: str, default: str | None = None) -> str:
         """The same of a key in a map."""
         if key not in said:
             if default is None:
@@ -163,7 +163,7 @@ class _Document:
             )
         return tuple(found.value)
 
-    def map(self, key: str) -> Mapping[str, Found]:
+    def map(self, key: str) -> Mapping[str, FrontMatterValue]:
         """What a key maps; nothing where it is missing."""
         found = self._said.get(key)
         if found is None:
@@ -172,7 +172,7 @@ class _Document:
             _wrong(self._path, found.line, f"{key!r} is not a map", "indent what is below it")
         return found.value
 
-    def truth(self, said: Mapping[str, Found], key: str) -> bool:
+    def truth(self, said: Mapping[str, FrontMatterValue], key: str) -> bool:
         """What a key says, "true" or "false"; false where it is missing."""
         text = self.of(said, key, "false")
         if text not in {"true", "false"}:
@@ -195,8 +195,8 @@ class _Document:
             ) from None
 
 
-def _front_matter(path: Path, lines: list[str]) -> dict[str, Found]:
-    said, open_key = dict[str, Found](), ""
+def _front_matter(path: Path, lines: list[str]) -> dict[str, FrontMatterValue]:
+    said, open_key = dict[str, FrontMatterValue](), ""
     for number, line in enumerate(lines, start=2):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
@@ -210,29 +210,31 @@ def _front_matter(path: Path, lines: list[str]) -> dict[str, Found]:
         elif entry is None:
             _wrong(path, number, "this is no `key: value`", "write one")
         elif entry["indent"]:
-            _put(path, _open_map(path, number, said.get(open_key)), number, entry)
+            _add_entry(path, _open_map(path, number, said.get(open_key)), number, entry)
         else:
-            open_key = _put(path, said, number, entry)
+            open_key = _add_entry(path, said, number, entry)
     return said
 
 
-def _put(path: Path, said: dict[str, Found], number: int, entry: re.Match[str]) -> str:
+def _add_entry(
+    path: Path, said: dict[str, FrontMatterValue], number: int, entry: re.Match[str]
+) -> str:
     key, text = entry["key"], _COMMENT.sub("", entry["value"] or "").strip()
     if key in said:
         _wrong(path, number, f"{key!r} is there twice", "keep one of them")
     if entry["indent"] and not text:
         _wrong(path, number, f"{key!r} has no value", "write a text: maps are one level deep")
-    value: str | list[str] | dict[str, Found]
+    value: str | list[str] | dict[str, FrontMatterValue]
     if text.startswith("[") and text.endswith("]"):
         parts = (part.strip() for part in text[1:-1].split(","))
         value = [_scalar(path, number, part) for part in parts if part]
     else:
         value = _scalar(path, number, entry["value"]) if text else {}
-    said[key] = Found(number, value)
+    said[key] = FrontMatterValue(number, value)
     return key
 
 
-def _open_list(path: Path, number: int, found: Found | None) -> list[str]:
+def _open_list(path: Path, number: int, found: FrontMatterValue | None) -> list[str]:
     """The list that an item belongs to: of the key above it, which has no value of its own."""
     if found is not None and found.value == {}:
         found.value = []
@@ -241,7 +243,9 @@ def _open_list(path: Path, number: int, found: Found | None) -> list[str]:
     return found.value
 
 
-def _open_map(path: Path, number: int, found: Found | None) -> dict[str, Found]:
+def _open_map(
+    path: Path, number: int, found: FrontMatterValue | None
+) -> dict[str, FrontMatterValue]:
     if found is None or not isinstance(found.value, dict):
         _wrong(path, number, "this is indented below no key", "do not indent it")
     return found.value

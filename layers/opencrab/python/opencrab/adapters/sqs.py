@@ -74,7 +74,7 @@ class SqsQueue:
             self._client.delete_message(QueueUrl=self._url, ReceiptHandle=receipt)
         except AWS_ERRORS as error:
             if not _is_gone(error):
-                raise _translated(error, self._url, "sqs:DeleteMessage") from error
+                raise _translate_error(error, self._url, "sqs:DeleteMessage") from error
 
     def continue_later(self, receipt: str, seconds: int) -> bool:
         """As the port says; at the latest 12 hours after it was received a message comes again."""
@@ -90,7 +90,7 @@ class SqsQueue:
             # Twelve hours from when it was received are the most; it comes again by itself.
             if "Total VisibilityTimeout" in error_text(error):
                 return True
-            raise _translated(error, self._url, "sqs:ChangeMessageVisibility") from error
+            raise _translate_error(error, self._url, "sqs:ChangeMessageVisibility") from error
         return True
 
     def bury(self, body: str, *, group: str, reason: str) -> None:
@@ -148,7 +148,7 @@ class SqsQueue:
         try:
             self._client.send_message(**given)
         except AWS_ERRORS as error:
-            raise _translated(error, url, "sqs:SendMessage") from error
+            raise _translate_error(error, url, "sqs:SendMessage") from error
 
     def _received(self, url: str, **given: int) -> list[dict[str, Any]]:
         try:
@@ -163,7 +163,7 @@ class SqsQueue:
                 **given,
             )
         except AWS_ERRORS as error:
-            raise _translated(error, url, "sqs:ReceiveMessage") from error
+            raise _translate_error(error, url, "sqs:ReceiveMessage") from error
         found: list[dict[str, Any]] = answer.get("Messages", [])
         return found
 
@@ -179,7 +179,7 @@ class SqsQueue:
                 )
             except AWS_ERRORS as error:
                 permission = "sqs:ChangeMessageVisibility"
-                raise _translated(error, self._dead_url, permission) from error
+                raise _translate_error(error, self._dead_url, permission) from error
 
 
 def _delivery(message: Mapping[str, Any]) -> Delivery:
@@ -239,7 +239,7 @@ def _is_gone(error: Exception) -> bool:
     return error_code(error) in _GONE or "parameter ReceiptHandle is invalid" in error_text(error)
 
 
-def _translated(error: Exception, url: str, permission: str) -> OpenCrabError:
+def _translate_error(error: Exception, url: str, permission: str) -> OpenCrabError:
     what = f"the queue {_name(url)!r}"
     code, text = error_code(error), error_text(error)
     if "must be shorter than" in text:

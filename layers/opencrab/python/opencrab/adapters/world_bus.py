@@ -20,7 +20,7 @@ _DETAIL_BYTES = 2 * ENVELOPE_BYTES
 
 
 class EventBridgeBus:
-    """`ports.world.Transport` by `events:PutEvents` on one bus."""
+    """`ports.world.EnvelopeTransport` by `events:PutEvents` on one bus."""
 
     def __init__(self, client: Any, bus: str) -> None:
         self._client = client

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.domain.world.binding import ENVELOPE_BYTES, ENVELOPE_VERSION, Envelope
-from opencrab.ports.world import KeyPair, Opened
+from opencrab.ports.world import KeyPair, OpenEnvelope
 
 _MAGIC = "OPENCRAB"
 _FIELDS = 10
@@ -38,23 +38,23 @@ class Ed25519Envelopes:
 
     def sealed(self, envelope: Envelope, private_key: str) -> bytes:
         try:
-            signed = _packed(_row(envelope))
+            signed = _encode_msgpack(_row(envelope))
         except (TypeError, ValueError, OverflowError) as error:
             raise Invalid(f"the payload has no form on the wire: {error}"[:300]) from error
-        raw = _packed([signed, _private(private_key).sign(signed)])
+        raw = _encode_msgpack([signed, _private(private_key).sign(signed)])
         _require_size(raw)
         return raw
 
-    def opened(self, raw: bytes) -> Opened:
+    def opened(self, raw: bytes) -> OpenEnvelope:
         _require_size(raw)
-        outer = _unpacked(raw)
+        outer = _decode_msgpack(raw)
         if not _are(outer, bytes, bytes) or len(outer[1]) != _SIGNATURE_BYTES:
             raise Invalid("this is no envelope", cure="send signed bytes and their signature")
         signed, signature = outer
-        envelope = _envelope(_unpacked(signed))
-        return Opened(envelope, signed, signature, _digest(raw))
+        envelope = _envelope(_decode_msgpack(signed))
+        return OpenEnvelope(envelope, signed, signature, _digest(raw))
 
-    def proven(self, opened: Opened, public_key: str) -> bool:
+    def proven(self, opened: OpenEnvelope, public_key: str) -> bool:
         try:
             _public(public_key).verify(opened.signature, opened.signed)
         except InvalidSignature:
@@ -74,7 +74,7 @@ def _row(envelope: Envelope) -> list[Any]:
         bytes.fromhex(envelope.nonce),
         None if reply is None else bytes.fromhex(reply),
         int(envelope.at.timestamp() * 1_000),
-        _packed(envelope.body),
+        _encode_msgpack(envelope.body),
     ]
 
 
@@ -107,18 +107,18 @@ def _envelope(row: Any) -> Envelope:
 
 
 def _body(packed: bytes) -> _BODY:
-    body = _unpacked(packed)
+    body = _decode_msgpack(packed)
     if not isinstance(body, dict):
         raise Invalid("the payload is no map")
     return body
 
 
-def _packed(value: Any) -> bytes:
+def _encode_msgpack(value: Any) -> bytes:
     packed: bytes = msgpack.packb(value, use_bin_type=True)
     return packed
 
 
-def _unpacked(raw: bytes) -> Any:
+def _decode_msgpack(raw: bytes) -> Any:
     """One value and nothing after it; lengths that bytes claim are bounded by their own number."""
     try:
         return msgpack.unpackb(raw, raw=False, strict_map_key=False, use_list=True)

@@ -10,7 +10,7 @@ from opencrab.adapters.skill_files import FileSkills
 from opencrab.bootstrap.web import web_of
 from opencrab.ports.memory.search import Search
 from opencrab.ports.skills import StandardSkills
-from opencrab.ports.web import Web, WebSearch
+from opencrab.ports.web import SearchEngine, Web
 
 if TYPE_CHECKING:
     from opencrab.adapters.web.search import Carrier
@@ -25,7 +25,7 @@ class Acting:
     search: Search
     skills: StandardSkills
     web: Web | None
-    web_search: WebSearch | None
+    web_search: SearchEngine | None
 
 
 def acting(configured: "Settings", search: Search, carrier: "Callable[[], Carrier]") -> Acting:

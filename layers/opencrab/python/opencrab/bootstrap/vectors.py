@@ -6,7 +6,7 @@ from opencrab.domain.errors import Invalid
 
 if TYPE_CHECKING:
     from opencrab.adapters.sqlite_search.vectors import Vectors
-    from opencrab.engine.memory.embedding import Choice
+    from opencrab.engine.memory.embedding import EmbeddingModels
     from opencrab.ports.agents import Agents
     from opencrab.ports.clock import Clock
     from opencrab.ports.turn.journal import Journal
@@ -30,7 +30,11 @@ def vectors_enabled(configured: "Settings") -> bool:
 
 
 def vectors_of(
-    configured: "Settings", journal: "Journal", agents: "Agents", models: "Choice", clock: "Clock"
+    configured: "Settings",
+    journal: "Journal",
+    agents: "Agents",
+    models: "EmbeddingModels",
+    clock: "Clock",
 ) -> "Vectors | None":
     """What makes and compares vectors; nothing of it is loaded where they are not wanted."""
     if not vectors_enabled(configured):

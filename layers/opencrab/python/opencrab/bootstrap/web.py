@@ -7,7 +7,7 @@ from opencrab.domain.errors import Invalid
 
 if TYPE_CHECKING:
     from opencrab.adapters.web.search import Carrier
-    from opencrab.ports.web import Web, WebSearch
+    from opencrab.ports.web import SearchEngine, Web
     from opencrab.settings import Settings
 
 _BRAVE, _SEARXNG = "brave", "searxng"
@@ -15,7 +15,7 @@ _BRAVE, _SEARXNG = "brave", "searxng"
 
 def web_of(
     configured: "Settings", carrier: "Callable[[], Carrier]"
-) -> "tuple[Web | None, WebSearch | None, frozenset[str]]":
+) -> "tuple[Web | None, SearchEngine | None, frozenset[str]]":
     """What is reached of the web, and the names of the actions that thus cannot be offered.
 
     `carrier` is asked when somebody searches. Raises Invalid for settings that cannot be used.
@@ -36,7 +36,7 @@ def _pages(configured: "Settings") -> "Web | None":
     return Pages(AllowList(allowed), TimedBackend())
 
 
-def _search(configured: "Settings", carrier: "Callable[[], Carrier]") -> "WebSearch | None":
+def _search(configured: "Settings", carrier: "Callable[[], Carrier]") -> "SearchEngine | None":
     kind = str(configured.get("web.search.kind"))
     key = str(configured.get("web.search.api_key"))
     if kind not in {_BRAVE, _SEARXNG}:

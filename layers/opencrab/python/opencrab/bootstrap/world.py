@@ -8,7 +8,7 @@ from opencrab.ports.world import WorldLink
 if TYPE_CHECKING:
     from opencrab.domain.world.binding import Envelope
     from opencrab.ports.access.secrets import Secrets
-    from opencrab.ports.world import Envelopes, KeyPair, Opened
+    from opencrab.ports.world import Envelopes, KeyPair, OpenEnvelope
     from opencrab.settings import Settings
 
 
@@ -24,15 +24,15 @@ class LaterEnvelopes:
     def sealed(self, envelope: "Envelope", private_key: str) -> bytes:
         return _envelopes().sealed(envelope, private_key)
 
-    def opened(self, raw: bytes) -> "Opened":
+    def opened(self, raw: bytes) -> "OpenEnvelope":
         return _envelopes().opened(raw)
 
-    def proven(self, opened: "Opened", public_key: str) -> bool:
+    def proven(self, opened: "OpenEnvelope", public_key: str) -> bool:
         return _envelopes().proven(opened, public_key)
 
 
 class LaterBus:
-    """`ports.world.Transport` to an EventBridge bus, opened by the first message."""
+    """`ports.world.EnvelopeTransport` to an EventBridge bus, opened by the first message."""
 
     def __init__(self, bus: str) -> None:
         self._bus = bus

@@ -111,7 +111,7 @@ def plain_name(text: str) -> str:
     return text
 
 
-def _composed(text: object) -> object:
+def _normalize_nfc(text: object) -> object:
     """NFC, before the length is counted: a few characters are longer in it."""
     return unicodedata.normalize("NFC", text) if isinstance(text, str) else text
 
@@ -131,7 +131,7 @@ Name = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=100),
     AfterValidator(plain_name),
-    BeforeValidator(_composed),
+    BeforeValidator(_normalize_nfc),
 ]
 """One line that a person reads: 1 to 100 characters, NFC."""
 

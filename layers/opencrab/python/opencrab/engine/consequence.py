@@ -38,7 +38,7 @@ class ExtraWrites:
 
 
 @dataclass(frozen=True)
-class Ending:
+class TurnEnding:
     """How a turn ends.
 
     `turn` is its header as it will be stored, with its last call settled; `facts` are those that
@@ -54,7 +54,7 @@ class Ending:
 
 
 @dataclass(frozen=True)
-class Following:
+class FollowUp:
     """What one consequence adds to the closing transaction.
 
     `told` becomes a line of the session; what is `asked` goes to where the agent's heartbeat
@@ -88,16 +88,16 @@ class TurnConsequence(Generic[R_contra, W_contra]):
         """Whether the end may write so much that carried results must be saved before it."""
         return False
 
-    def on_close(self, work: W_contra, ending: Ending) -> Following:  # noqa: ARG002 - the hook's
+    def on_close(self, work: W_contra, ending: TurnEnding) -> FollowUp:  # noqa: ARG002 - the hook's
         """What follows from the turn's end; asked again with fresh reads when facts have moved."""
-        return Following()
+        return FollowUp()
 
     def after_close(self, work: W_contra) -> None:
         """The end is committed; a crash may prevent this, and somebody must make up for it."""
 
-    def on_abandon(self, runtime: R_contra, turn: Turn, why: str) -> Following:  # noqa: ARG002
+    def on_abandon(self, runtime: R_contra, turn: Turn, why: str) -> FollowUp:  # noqa: ARG002
         """What follows where a turn ends because what it needs cannot be read any more."""
-        return Following()
+        return FollowUp()
 
 
 class Consequences(Generic[R_contra, W_contra]):

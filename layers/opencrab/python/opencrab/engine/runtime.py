@@ -15,14 +15,14 @@ from opencrab.engine.consequence import BackgroundJob, Consequences
 from opencrab.engine.world_outbox import Post
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
-from opencrab.ports.conversation.channel import Channel
+from opencrab.ports.conversation.channel import DeliveryChannel
 from opencrab.ports.discord import Discord
 from opencrab.ports.home import Home
 from opencrab.ports.memory.search import Found, IndexStatus, Query, Search
 from opencrab.ports.models.model import Directory, Models
 from opencrab.ports.skills import StandardSkills
 from opencrab.ports.turn.action import Actions, Reach
-from opencrab.ports.web import Web, WebSearch
+from opencrab.ports.web import SearchEngine, Web
 from opencrab.ports.world import WorldLink
 
 
@@ -95,14 +95,14 @@ class Runtime:
     actions: Actions
     consequences: Consequences["Runtime", Any] = field(kw_only=True)
     jobs: tuple[BackgroundJob["Runtime", Any], ...] = field(kw_only=True)
-    channels: Mapping[str, Channel] = field(default_factory=dict)
+    channels: Mapping[str, DeliveryChannel] = field(default_factory=dict)
     rules: Rules = field(default_factory=Rules)
     directory: Directory | None = None
     secrets: Secrets | None = None
     search: Search = field(default_factory=Nothing)
     skills: StandardSkills = field(default_factory=Nothing)
     web: Web | None = None
-    web_search: WebSearch | None = None
+    web_search: SearchEngine | None = None
     discord: Discord | None = None
     community: Community = field(default_factory=Community)
     world: WorldLink | None = None

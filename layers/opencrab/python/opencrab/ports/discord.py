@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from opencrab.domain.discord.community import Reply
+from opencrab.domain.discord.community import InteractionReply
 
 Payload = Mapping[str, Any]
 """A message or a response as Discord describes it; mentions are switched off by the adapter."""
@@ -27,13 +27,13 @@ class Discord(Protocol):
     An interaction whose acknowledgement has not spread yet is NeverSent, not NotFound.
     """
 
-    def edit_reply(self, reply: Reply, message: Payload, *files: Attachment) -> str:
+    def edit_reply(self, reply: InteractionReply, message: Payload, *files: Attachment) -> str:
         """Replace the first answer to an interaction; answers the message's id."""
 
-    def delete_reply(self, reply: Reply) -> None:
+    def delete_reply(self, reply: InteractionReply) -> None:
         """Take the first answer back; one that is gone is no error."""
 
-    def follow_up(self, reply: Reply, message: Payload, *files: Attachment) -> str:
+    def follow_up(self, reply: InteractionReply, message: Payload, *files: Attachment) -> str:
         """Answer an interaction once more; answers the message's id."""
 
     def post(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from opencrab.domain.learning.evidence import EVIDENCE, STANDING, Evidence, Standing
+from opencrab.domain.learning.evidence import EVIDENCE, STANDING, ClosedEvidence, Evidence
 from opencrab.ports.documents import Facts
 
 _DAYS = 200
@@ -24,7 +24,7 @@ class Known:
 def load_known(facts: Facts, agent_id: str) -> Known:
     """What is known of how an agent's turns went: one read."""
     stored = {fact.id: fact for fact in facts.page(agent_id, EVIDENCE, limit=_DAYS)}
-    standing = stored.pop(STANDING).read(Standing) if STANDING in stored else Standing()
+    standing = stored.pop(STANDING).read(ClosedEvidence) if STANDING in stored else ClosedEvidence()
     days = {day: fact.read(Evidence) for day, fact in stored.items() if day > standing.closed_to}
     return Known(
         evidence=sum(days.values(), standing.evidence),

@@ -17,17 +17,17 @@ class Texts(Mapping[str, Mapping[str, str]]):
         self._section = section
 
     def __getitem__(self, key: str) -> Mapping[str, str]:
-        return _read(self._path, self._section)[key]
+        return _load_texts(self._path, self._section)[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_read(self._path, self._section))
+        return iter(_load_texts(self._path, self._section))
 
     def __len__(self) -> int:
-        return len(_read(self._path, self._section))
+        return len(_load_texts(self._path, self._section))
 
 
 @cache
-def _read(path: Path, section: str | None) -> dict[str, dict[str, str]]:
+def _load_texts(path: Path, section: str | None) -> dict[str, dict[str, str]]:
     found = json.loads(path.read_text(encoding="utf-8"))
     texts: dict[str, dict[str, str]] = found if section is None else found[section]
     return texts

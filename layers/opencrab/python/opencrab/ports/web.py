@@ -39,7 +39,7 @@ class Web(Protocol):
         """
 
 
-class WebSearch(Protocol):
+class SearchEngine(Protocol):
     """A search service that the operator configured."""
 
     def search(self, query: str, limit: int) -> tuple[WebResult, ...]:

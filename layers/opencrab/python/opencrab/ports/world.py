@@ -19,7 +19,7 @@ class KeyPair:
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenEnvelope:
     """An envelope as it was read; nobody has looked at its signature yet."""
 
     envelope: Envelope
@@ -40,17 +40,17 @@ class Envelopes(Protocol):
     def sealed(self, envelope: Envelope, private_key: str) -> bytes:
         """An envelope as it is sent; raises TooLarge, and Invalid for what has no wire form."""
 
-    def opened(self, raw: bytes) -> Opened:
+    def opened(self, raw: bytes) -> OpenEnvelope:
         """Read an envelope.
 
         Raises Invalid for bytes that are none or of another version, TooLarge for too many.
         """
 
-    def proven(self, opened: Opened, public_key: str) -> bool:
+    def proven(self, opened: OpenEnvelope, public_key: str) -> bool:
         """Whether this key made the signature."""
 
 
-class Transport(Protocol):
+class EnvelopeTransport(Protocol):
     """What carries envelopes to worlds."""
 
     def send(self, raw: bytes, envelope: Envelope) -> None:
@@ -62,7 +62,7 @@ class WorldLink:
     """The way of an installation to worlds; private keys are in its secrets, by name."""
 
     envelopes: Envelopes
-    transport: Transport
+    transport: EnvelopeTransport
     secrets: Secrets
 
 

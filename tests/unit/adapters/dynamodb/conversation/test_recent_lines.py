@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.dynamodb.conversation.recent_lines import KEPT_BYTES, Recent
+from opencrab.adapters.dynamodb.conversation.recent_lines import KEPT_BYTES, LineCache
 from opencrab.adapters.dynamodb.home import Stores, stores_on
 from opencrab.adapters.dynamodb.table import Dispatch
 from opencrab.domain.conversation.message import Line
@@ -105,7 +105,7 @@ def test_a_line_that_another_process_wrote_is_read(
 
 
 def test_what_was_used_longest_ago_goes_when_it_becomes_too_much() -> None:
-    recent = Recent(most_bytes=3 * 2_048 + 4 * 3 * len(JAPANESE))
+    recent = LineCache(most_bytes=3 * 2_048 + 4 * 3 * len(JAPANESE))
     for name in ("a", "b", "c"):
         recent.keep(name, (said(name),))
     recent.keep("a", (said("a"),))
@@ -114,7 +114,7 @@ def test_what_was_used_longest_ago_goes_when_it_becomes_too_much() -> None:
 
 
 def test_a_session_that_is_too_much_alone_is_not_kept() -> None:
-    recent = Recent()
+    recent = LineCache()
     recent.keep("s1", (line("x" * KEPT_BYTES, sequence=1),))
     assert recent.of("s1", 1) == ()
 

@@ -4,30 +4,35 @@ import threading
 
 import pytest
 
-from opencrab.adapters.dynamodb.conversation.session import Counted, Seen, from_item, to_item
+from opencrab.adapters.dynamodb.conversation.session import (
+    CountedSession,
+    SessionCache,
+    from_item,
+    to_item,
+)
 from opencrab.domain.conversation.session import SessionChange, SessionStatus
 from opencrab.domain.errors import Conflict
 from tests.contract.example import NOW, later, session
 from tests.unit.adapters.dynamodb.wire import Dynamo
 
 
-def counted(session_id: str = "s1", *, lines: int = 0, version: int = 1) -> Counted:
-    return Counted(session(session_id), lines, version)
+def counted(session_id: str = "s1", *, lines: int = 0, version: int = 1) -> CountedSession:
+    return CountedSession(session(session_id), lines, version)
 
 
 def test_a_session_never_seen_is_not_guessed() -> None:
-    assert Seen().guess("s1") is None
+    assert SessionCache().guess("s1") is None
 
 
 def test_the_newest_look_is_the_guess() -> None:
-    seen = Seen()
+    seen = SessionCache()
     seen.note(counted(lines=1, version=2))
     seen.note(counted(lines=4, version=5))
     assert seen.guess("s1") == counted(lines=4, version=5)
 
 
 def test_an_older_look_does_not_replace_a_newer_one() -> None:
-    seen = Seen()
+    seen = SessionCache()
     seen.note(counted(lines=4, version=5))
     older = counted(lines=1, version=2)
     assert seen.note(older) == older
@@ -35,14 +40,14 @@ def test_an_older_look_does_not_replace_a_newer_one() -> None:
 
 
 def test_only_the_sessions_noted_last_are_kept() -> None:
-    seen = Seen(capacity=2)
+    seen = SessionCache(capacity=2)
     for name in ("s1", "s2", "s1", "s3"):
         seen.note(counted(name))
     assert [seen.guess(name) is not None for name in ("s1", "s2", "s3")] == [True, False, True]
 
 
 def test_an_old_look_keeps_its_session_among_the_last() -> None:
-    seen = Seen(capacity=2)
+    seen = SessionCache(capacity=2)
     for name, version in (("s1", 5), ("s2", 1), ("s1", 2), ("s3", 1)):
         seen.note(counted(name, version=version))
     assert seen.guess("s1") == counted(version=5)
@@ -50,7 +55,7 @@ def test_an_old_look_keeps_its_session_among_the_last() -> None:
 
 
 def test_many_threads_note_and_guess_together() -> None:
-    seen = Seen(capacity=3)
+    seen = SessionCache(capacity=3)
 
     def note(thread: int) -> None:
         for version in range(200):
@@ -67,7 +72,7 @@ def test_many_threads_note_and_guess_together() -> None:
 
 
 def test_a_session_comes_back_with_its_counters() -> None:
-    known = Counted(session().after(SessionChange(agent_id="hana", spoke_at=NOW), NOW), 7, 9)
+    known = CountedSession(session().after(SessionChange(agent_id="hana", spoke_at=NOW), NOW), 7, 9)
     assert from_item(to_item(known)) == known
 
 

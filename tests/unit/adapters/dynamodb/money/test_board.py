@@ -4,7 +4,7 @@ import pytest
 
 from opencrab.adapters.dynamodb.table import key
 from opencrab.domain.errors import Conflict
-from opencrab.domain.models.health import Health
+from opencrab.domain.models.health import BreakerState
 from opencrab.domain.models.preferences import Preferences
 from opencrab.domain.money.budget import LIMITS
 from opencrab.ports.turn.journal import Boundary
@@ -12,7 +12,7 @@ from tests.contract.example import NOW, turn
 from tests.unit.adapters.dynamodb.turn.test_header import size_of
 from tests.unit.adapters.dynamodb.wire import Dynamo
 
-ILL = Health(failures=3, failed_at=NOW, paused_until=NOW)
+ILL = BreakerState(failures=3, failed_at=NOW, paused_until=NOW)
 
 
 def test_one_strongly_consistent_read_tells_all(dynamo: Dynamo) -> None:

@@ -12,12 +12,12 @@ import pytest
 from opencrab import settings
 from opencrab.adapters.providers.anthropic.endpoint import VERSION, AnthropicWire
 from opencrab.adapters.providers.catalogue.connection import BASE_URLS
-from opencrab.adapters.providers.transport.exchange import Opened, Reply
+from opencrab.adapters.providers.transport.exchange import OpenReply, Reply
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint, Party
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.turn.record import Answer
-from opencrab.ports.models.model import ActionSchema, ChatRequest, ModelInfo, Returned, Said
+from opencrab.ports.models.model import ActionSchema, ChatMessage, ChatRequest, ModelInfo, Returned
 from tests.unit.adapters.providers.recorded import (
     PARTY,
     Exchange,
@@ -30,7 +30,7 @@ from tests.unit.adapters.providers.recorded import (
 WIRE = AnthropicWire()
 HIDDEN_TOKENS = int(settings.load({}, {}).pricing["vendors"]["anthropic"]["hidden_tokens"])
 ENDPOINT = Endpoint("anthropic", BASE_URLS["anthropic"], "sk-ant-canary", "ANTHROPIC_API_KEY")
-HELLO = ChatRequest("m", (), "", (Said("user", "やあ"),), 100)
+HELLO = ChatRequest("m", (), "", (ChatMessage("user", "やあ"),), 100)
 FAULTS = {400: Fault.BAD_REQUEST, 401: Fault.AUTH, 404: Fault.MODEL_GONE}
 JAPANESE: list[tuple[str, dict[str, Any]]] = [
     ("message_start", {"message": {"model": "claude-opus-4-6", "usage": {"input_tokens": 9}}}),
@@ -77,8 +77,8 @@ class Streaming:
     @contextmanager
     def open(
         self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
-    ) -> Iterator[Opened]:
-        yield Opened(self.status, self.headers, iter(self.chunks))
+    ) -> Iterator[OpenReply]:
+        yield OpenReply(self.status, self.headers, iter(self.chunks))
 
 
 def _stream(events: list[tuple[str, dict[str, Any]]]) -> bytes:
@@ -175,11 +175,11 @@ def _signed(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _going_on(answer: Answer, model: str) -> dict[str, Any]:
     """The request after an answer, when its calls have their results."""
-    turns: tuple[Said | Returned, ...] = (
-        Said("user", "go"),
-        Said("assistant", answer.text, calls=answer.calls, replay=answer.replay),
+    turns: tuple[ChatMessage | Returned, ...] = (
+        ChatMessage("user", "go"),
+        ChatMessage("assistant", answer.text, calls=answer.calls, replay=answer.replay),
         *(Returned(call.id, call.name, "ok") for call in answer.calls),
-        Said("user", "12:00"),
+        ChatMessage("user", "12:00"),
     )
     actions = (ActionSchema(name="now", description="", parameters={}),)
     request = replace(HELLO, model=model, actions=actions, turns=turns)

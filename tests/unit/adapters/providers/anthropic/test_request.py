@@ -11,16 +11,19 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.providers.anthropic.request import to_wire
 from opencrab.domain.turn.record import Call
-from opencrab.ports.models.model import ActionSchema, ChatRequest, Image, ModelInfo, Returned, Said
+from opencrab.ports.models.model import (
+    ActionSchema,
+    ChatMessage,
+    ChatRequest,
+    Image,
+    ModelInfo,
+    Returned,
+)
 
 WRITE = ActionSchema(
     name="ws_write",
     description="ファイルを書く。Write a file.",
-    parameters={
-        "type": "object",
-        "properties": {"path": {"type": "string"}},
-        "required": ["path"],
-    },
+    parameters={"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
 )
 READ = ActionSchema(name="ws_read", description="読む。Read.", parameters={"properties": {}})
 INFO = ModelInfo(name="anthropic:claude-opus-4.6", vision=True)
@@ -29,19 +32,27 @@ OTHER = Call(id="c1_1", name="ws_read", arguments={})
 SIGNED = {"type": "thinking", "thinking": "まず書こう。", "signature": "EqYC"}
 
 
-def _request(*turns: Said | Returned, **changes: Any) -> ChatRequest:
+def _request(*turns: ChatMessage | Returned, **changes: Any) -> ChatRequest:
     wanted: dict[str, Any] = {
         "model": "claude-opus-4.6",
         "actions": (WRITE, READ),
         "system": "あなたは蟹です。You are a crab.",
-        "turns": turns or (Said("user", "凛 (u1): こんにちは。Hello! 🦀", name="u1"),),
+        "turns": turns or (_user("凛 (u1): こんにちは。Hello! 🦀", name="u1"),),
         "max_output_tokens": 200,
     }
     return ChatRequest(**{**wanted, **changes})
 
 
-def _body(*turns: Said | Returned, info: ModelInfo = INFO, **changes: Any) -> dict[str, Any]:
+def _body(*turns: ChatMessage | Returned, info: ModelInfo = INFO, **changes: Any) -> dict[str, Any]:
     return to_wire(_request(*turns, **changes), info, stream=True)
+
+
+def _said(text: str = "", **changes: Any) -> ChatMessage:
+    return ChatMessage("assistant", text, **changes)
+
+
+def _user(text: str, **changes: Any) -> ChatMessage:
+    return ChatMessage("user", text, **changes)
 
 
 def _replay(*blocks: Any, model: str = "claude-opus-4-6") -> dict[str, Any]:
@@ -87,29 +98,24 @@ def _marks(body: dict[str, Any]) -> list[str]:
         _body(),
         _body(require_action=True, stop=("\n", "終わり")),
         _body(actions=(), require_action=True, system=" "),
-        _body(Said("user", "見て", images=(Image("image/png", "aGk="), Image("image/tiff", "x")))),
+        _body(_user("見て", images=(Image("image/png", "aGk="), Image("image/tiff", "x")))),
         _body(
-            Said("user", "書いて"),
-            Said("assistant", "", calls=(CALL, OTHER)),
+            _user("書いて"),
+            _said(calls=(CALL, OTHER)),
             Returned(OTHER.id, OTHER.name, ""),
             Returned(CALL.id, CALL.name, '{"done": true}'),
-            Said("assistant", "書きました。"),
-            Said("user", "12:00"),
+            _said("書きました。"),
+            _user("12:00"),
         ),
         _body(
-            Said("assistant", "", calls=(Call(id="ん" * 90, name="", arguments=None, raw="{"),)),
+            _said(calls=(Call(id="ん" * 90, name="", arguments=None, raw="{"),)),
             Returned("ん" * 90, "", "壊れた"),
         ),
         _body(
-            Said("user", "go"),
-            Said(
-                "assistant",
-                "",
-                calls=(CALL,),
-                replay=_replay(SIGNED, {"type": "tool_use", "id": "toolu_1"}),
-            ),
+            _user("go"),
+            _said(calls=(CALL,), replay=_replay(SIGNED, {"type": "tool_use", "id": "toolu_1"})),
             Returned(CALL.id, CALL.name, "ok"),
-            Said("user", "12:01"),
+            _user("12:01"),
         ),
     ],
 )
@@ -167,8 +173,8 @@ replays = st.one_of(
 )
 images = st.sampled_from([(), (Image("image/webp", "aGk="),)])
 turns = st.one_of(
-    st.builds(Said, st.just("user"), texts, images=images),
-    st.builds(Said, st.just("assistant"), texts, calls=calls, replay=replays),
+    st.builds(ChatMessage, st.just("user"), texts, images=images),
+    st.builds(ChatMessage, st.just("assistant"), texts, calls=calls, replay=replays),
     st.builds(Returned, ids, names, texts),
 )
 conversations = st.lists(turns, max_size=10).map(tuple)
@@ -177,7 +183,7 @@ conversations = st.lists(turns, max_size=10).map(tuple)
 @given(conversation=conversations, functions=st.booleans(), vision=st.booleans())
 def test_any_conversation_alternates_and_has_a_result_for_each_call(
     messages_schema: jsonschema.Draft202012Validator,
-    conversation: tuple[Said | Returned, ...],
+    conversation: tuple[ChatMessage | Returned, ...],
     *,
     functions: bool,
     vision: bool,
@@ -196,23 +202,25 @@ def _before_the_last_mark(body: dict[str, Any]) -> str:
 
 @given(conversations, turns, turns)
 def test_requests_that_differ_in_the_last_turn_are_the_same_up_to_the_last_mark(
-    conversation: tuple[Said | Returned, ...], last: Said | Returned, other: Said | Returned
+    conversation: tuple[ChatMessage | Returned, ...],
+    last: ChatMessage | Returned,
+    other: ChatMessage | Returned,
 ) -> None:
     one, two = (_body(turns=(*conversation, turn)) for turn in (last, other))
     assert _before_the_last_mark(one) == _before_the_last_mark(two)
 
 
 def test_a_grown_conversation_begins_with_what_was_cached() -> None:
-    said = (Said("user", "やあ"), Said("assistant", "", calls=(CALL,)))
+    said = (_user("やあ"), _said(calls=(CALL,)))
     grown = (*said, Returned(CALL.id, CALL.name, "ok"))
-    before = _body(*said, Said("user", "12:00"))["messages"]
-    after = _body(*grown, Said("user", "12:01"))["messages"]
+    before = _body(*said, _user("12:00"))["messages"]
+    after = _body(*grown, _user("12:01"))["messages"]
     assert before[0] == after[0]
-    assert _marks(_body(*grown, Said("user", "12:01"))) == ["1h", "1h", "5m"]
+    assert _marks(_body(*grown, _user("12:01"))) == ["1h", "1h", "5m"]
 
 
 def test_the_volatile_turn_carries_no_mark() -> None:
-    body = _body(Said("user", "やあ"), Said("user", "書いて"), Said("user", "時刻 12:00"))
+    body = _body(_user("やあ"), _user("書いて"), _user("時刻 12:00"))
     assert [block.get("cache_control") for block in body["messages"][0]["content"]] == [
         None,
         {"type": "ephemeral", "ttl": "5m"},
@@ -229,11 +237,11 @@ def test_tools_and_system_are_kept_for_an_hour() -> None:
 
 def test_results_of_one_message_come_together_right_after_its_calls() -> None:
     body = _body(
-        Said("user", "go"),
-        Said("assistant", "はい", calls=(CALL, OTHER)),
+        _user("go"),
+        _said("はい", calls=(CALL, OTHER)),
         Returned(OTHER.id, OTHER.name, "二"),
         Returned(CALL.id, CALL.name, "一"),
-        Said("user", "12:00"),
+        _user("12:00"),
     )
     assert [block["type"] for block in body["messages"][1]["content"]] == [
         "text",
@@ -248,11 +256,11 @@ def test_results_of_one_message_come_together_right_after_its_calls() -> None:
 
 def test_a_call_that_nobody_answered_gets_a_result_that_says_so() -> None:
     body = _body(
-        Said("user", "go"),
-        Said("assistant", "", calls=(CALL,)),
-        Said("user", "もう？"),
+        _user("go"),
+        _said(calls=(CALL,)),
+        _user("もう？"),
         Returned(CALL.id, CALL.name, "遅い"),
-        Said("user", "12:00"),
+        _user("12:00"),
     )
     result, *words = body["messages"][2]["content"]
     assert result["tool_use_id"] == CALL.id
@@ -262,18 +270,13 @@ def test_a_call_that_nobody_answered_gets_a_result_that_says_so() -> None:
 
 def test_arguments_that_could_not_be_read_go_back_as_an_object() -> None:
     call = Call(id="c1_0", name="ws_write", arguments=None, raw='{"path": "日')
-    body = _body(Said("user", "go"), Said("assistant", "", calls=(call,)), Said("user", "?"))
+    body = _body(_user("go"), _said(calls=(call,)), _user("?"))
     assert body["messages"][1]["content"][0]["input"] == {"unreadable": '{"path": "日'}
 
 
 def test_ids_and_names_that_anthropic_refuses_are_replaced_alike_in_call_and_result() -> None:
     call = Call(id="t1.s1.c0", name="書く", arguments={})
-    body = _body(
-        Said("user", "go"),
-        Said("assistant", "", calls=(call,)),
-        Returned(call.id, call.name, "ok"),
-        Said("user", "?"),
-    )
+    body = _body(_user("go"), _said(calls=(call,)), Returned(call.id, call.name, "ok"), _user("?"))
     (used,) = body["messages"][1]["content"]
     assert used["id"] == body["messages"][2]["content"][0]["tool_use_id"] != call.id
     assert used["name"] == "__"
@@ -282,8 +285,8 @@ def test_ids_and_names_that_anthropic_refuses_are_replaced_alike_in_call_and_res
 def test_a_model_without_functions_reads_calls_as_words() -> None:
     info = ModelInfo(name="anthropic:x", functions=False)
     body = _body(
-        Said("user", "go"),
-        Said("assistant", "", calls=(OTHER,)),
+        _user("go"),
+        _said(calls=(OTHER,)),
         Returned(OTHER.id, OTHER.name, "蟹"),
         info=info,
         require_action=True,
@@ -304,11 +307,11 @@ def test_thoughts_go_back_verbatim_and_in_their_places() -> None:
         {"type": "tool_use", "id": "toolu_2"},
     )
     body = _body(
-        Said("user", "go"),
-        Said("assistant", "", calls=(CALL, OTHER), replay=kept),
+        _user("go"),
+        _said(calls=(CALL, OTHER), replay=kept),
         Returned(CALL.id, CALL.name, "ok"),
         Returned(OTHER.id, OTHER.name, "ok"),
-        Said("user", "12:00"),
+        _user("12:00"),
     )
     first, words, one, thought, two = body["messages"][1]["content"]
     assert (first, thought) == (SIGNED, second)
@@ -328,15 +331,15 @@ def test_thoughts_go_back_verbatim_and_in_their_places() -> None:
     ],
 )
 def test_thoughts_of_another_model_or_another_answer_stay_at_home(replay: dict[str, Any]) -> None:
-    said = Said("assistant", "", calls=(CALL,), replay=replay)
-    body = _body(Said("user", "go"), said, Returned(CALL.id, CALL.name, "ok"))
+    said = _said(calls=(CALL,), replay=replay)
+    body = _body(_user("go"), said, Returned(CALL.id, CALL.name, "ok"))
     assert [block["type"] for block in body["messages"][1]["content"]] == ["tool_use"]
 
 
 def test_a_thought_never_takes_the_mark() -> None:
     kept = _replay({"type": "tool_use", "id": "toolu_1"}, SIGNED)
-    said = Said("assistant", "", calls=(CALL,), replay=kept)
-    body = _body(Said("user", "go"), said, Returned(CALL.id, CALL.name, "ok"))
+    said = _said(calls=(CALL,), replay=kept)
+    body = _body(_user("go"), said, Returned(CALL.id, CALL.name, "ok"))
     call, thought = body["messages"][1]["content"]
     assert call["cache_control"]["ttl"] == "5m"
     assert thought == SIGNED
@@ -367,7 +370,7 @@ def test_a_forced_call_is_asked_for_where_the_model_takes_it() -> None:
 
 
 def test_images_come_before_the_words_about_them_and_only_where_they_can_be_seen() -> None:
-    said = Said("user", "何？", images=(Image("image/jpeg", "aGk="),))
+    said = _user("何？", images=(Image("image/jpeg", "aGk="),))
     image, words = _body(said)["messages"][0]["content"]
     assert image["source"] == {"type": "base64", "media_type": "image/jpeg", "data": "aGk="}
     assert words["text"] == "何？"
@@ -376,7 +379,7 @@ def test_images_come_before_the_words_about_them_and_only_where_they_can_be_seen
 
 
 def test_the_same_request_is_the_same_body_and_leaves_the_request_as_it_was() -> None:
-    request = _request(Said("user", "a"), Said("assistant", "b"), Said("user", "c"))
+    request = _request(_user("a"), _said("b"), _user("c"))
     first = json.dumps(to_wire(request, INFO, stream=False))
     assert json.dumps(to_wire(request, INFO, stream=False)) == first
     assert "cache_control" not in READ.model_dump_json()

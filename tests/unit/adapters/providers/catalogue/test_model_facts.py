@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.providers.catalogue.model_facts import (
-    Facts,
+    ModelFacts,
     ModelSettings,
     family_facts,
     listed_facts,
@@ -27,8 +27,10 @@ LISTED = {
 }
 
 
-def facts(own: dict[str, Any] | None = None, dated: dict[str, DatedPrice] | None = None) -> Facts:
-    return Facts(own_facts(own or {}), lambda: LISTED, dated or {})
+def facts(
+    own: dict[str, Any] | None = None, dated: dict[str, DatedPrice] | None = None
+) -> ModelFacts:
+    return ModelFacts(own_facts(own or {}), lambda: LISTED, dated or {})
 
 
 def price(input_usd: int, output_usd: int) -> Price:

@@ -13,7 +13,7 @@ from opencrab.adapters.providers.google.endpoint import GoogleWire
 from opencrab.adapters.providers.wire.wire import Endpoint, Party
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.turn.record import Answer
-from opencrab.ports.models.model import ChatRequest, ModelInfo, Returned, Said
+from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo, Returned
 from tests.unit.adapters.providers.recorded import PARTY, Exchange, exchanges, read, sequences
 
 WIRE = GoogleWire()
@@ -159,7 +159,7 @@ def test_a_recorded_conversation_goes_on_with_what_google_signed(wire: Path, ind
     conversation = sorted(sequences(wire, "google").items())[index][1]
     model = conversation[0].url.rpartition("/")[2].partition(":")[0]
     party = Party("google", model)
-    turns: list[Said | Returned] = [Said("user", "天気は？")]
+    turns: list[ChatMessage | Returned] = [ChatMessage("user", "天気は？")]
     for exchange, following in pairwise(conversation):
         answer = Answer.model_validate_json(read(WIRE, exchange, party).model_dump_json())
         turns += _remembered(answer)
@@ -170,10 +170,10 @@ def test_a_recorded_conversation_goes_on_with_what_google_signed(wire: Path, ind
             assert ours.get("thoughtSignature") == theirs.get("thoughtSignature")
 
 
-def _remembered(answer: Answer) -> list[Said | Returned]:
-    said = Said("assistant", answer.text, calls=answer.calls, replay=answer.replay)
+def _remembered(answer: Answer) -> list[ChatMessage | Returned]:
+    said = ChatMessage("assistant", answer.text, calls=answer.calls, replay=answer.replay)
     came = [Returned(call.id, call.name, "晴れ") for call in answer.calls]
-    return [said, *came] if came else [said, Said("user", "次は？")]
+    return [said, *came] if came else [said, ChatMessage("user", "次は？")]
 
 
 def _called(contents: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.providers.google.request import UNSIGNED, body_of
 from opencrab.domain.turn.record import Answer, Call
-from opencrab.ports.models.model import ActionSchema, ChatRequest, Image, ModelInfo, Returned, Said
+from opencrab.ports.models.model import (
+    ActionSchema,
+    ChatMessage,
+    ChatRequest,
+    Image,
+    ModelInfo,
+    Returned,
+)
 
 INFO = ModelInfo(name="google:gemini-2.5-flash", vision=True)
 WRITE = ActionSchema(
@@ -44,18 +51,18 @@ def check(wire: Path) -> Check:
     return judge
 
 
-def _request(*turns: Said | Returned, **changes: Any) -> ChatRequest:
+def _request(*turns: ChatMessage | Returned, **changes: Any) -> ChatRequest:
     wanted: dict[str, Any] = {
         "model": "gemini-2.5-flash",
         "actions": (WRITE,),
         "system": "あなたは蟹です。You are a crab.",
-        "turns": turns or (Said("user", "こんにちは。Hello! 🦀", name="rin"),),
+        "turns": turns or (ChatMessage("user", "こんにちは。Hello! 🦀", name="rin"),),
         "max_output_tokens": 200,
     }
     return ChatRequest(**{**wanted, **changes})
 
 
-def _body(*turns: Said | Returned, info: ModelInfo = INFO, **changes: Any) -> dict[str, Any]:
+def _body(*turns: ChatMessage | Returned, info: ModelInfo = INFO, **changes: Any) -> dict[str, Any]:
     return body_of(_request(*turns, **changes), info)
 
 
@@ -68,13 +75,13 @@ def _body(*turns: Said | Returned, info: ModelInfo = INFO, **changes: Any) -> di
         _request(actions=(), require_action=True),
         _request(system=""),
         _request(turns=()),
-        _request(Said("user", "見て", images=(Image("image/png", "iVBORw0KGgo="),))),
+        _request(ChatMessage("user", "見て", images=(Image("image/png", "iVBORw0KGgo="),))),
         _request(
-            Said("user", "書いて"),
-            Said("assistant", "はい", calls=(CALL, OTHER)),
+            ChatMessage("user", "書いて"),
+            ChatMessage("assistant", "はい", calls=(CALL, OTHER)),
             Returned("c0", "ws_write", '{"ok":true}'),
             Returned("c1", "ws_read", "壊れた"),
-            Said("assistant", "書きました。"),
+            ChatMessage("assistant", "書きました。"),
         ),
     ],
 )
@@ -125,7 +132,7 @@ def test_a_model_that_stops_at_no_text_is_named_none() -> None:
 
 def test_what_a_model_cannot_do_is_left_out() -> None:
     blind = ModelInfo(name="google:gemma", functions=False, temperature=False)
-    picture = Said("user", "見て", images=(Image("image/png", "iVBORw0KGgo="),))
+    picture = ChatMessage("user", "見て", images=(Image("image/png", "iVBORw0KGgo="),))
     body = _body(picture, info=blind, temperature=0.2, require_action=True)
     assert not {"tools", "toolConfig"} & body.keys()
     assert "temperature" not in body["generationConfig"]
@@ -139,8 +146,8 @@ def test_a_demanded_call_is_mode_any() -> None:
 
 def test_a_call_and_its_result_are_shown_as_objects() -> None:
     contents = _body(
-        Said("user", "書いて"),
-        Said("assistant", "", calls=(CALL,)),
+        ChatMessage("user", "書いて"),
+        ChatMessage("assistant", "", calls=(CALL,)),
         Returned("c0", "ws_write", "可"),
     )["contents"]
     assert [content["role"] for content in contents] == ["user", "model", "user"]
@@ -152,8 +159,8 @@ def test_a_call_and_its_result_are_shown_as_objects() -> None:
 
 def test_a_call_that_never_came_back_is_answered_and_a_stray_result_is_told() -> None:
     contents = _body(
-        Said("assistant", "", calls=(CALL, OTHER)),
-        Said("user", "待って"),
+        ChatMessage("assistant", "", calls=(CALL, OTHER)),
+        ChatMessage("user", "待って"),
         Returned("c1", "ws_read", "遅い"),
         Returned("zz", "ws_list", "誰も聞いていない"),
     )["contents"]
@@ -169,14 +176,16 @@ def test_a_call_that_never_came_back_is_answered_and_a_stray_result_is_told() ->
 
 
 def test_arguments_that_nobody_could_read_are_shown_as_they_came() -> None:
-    contents = _body(Said("assistant", "", calls=(OTHER,)))["contents"]
+    contents = _body(ChatMessage("assistant", "", calls=(OTHER,)))["contents"]
     assert contents[1]["parts"][0]["functionCall"]["args"] == {"unreadable": '{"path": '}
 
 
 @pytest.mark.parametrize("name", ["", "書く", "1st", "a b\n", "x" * 200])
 def test_a_name_that_a_model_invented_is_made_one_that_google_takes(name: str) -> None:
     call = Call(id="c0", name=name, arguments={})
-    contents = _body(Said("assistant", "", calls=(call,)), Returned("c0", name, "なし"))["contents"]
+    contents = _body(ChatMessage("assistant", "", calls=(call,)), Returned("c0", name, "なし"))[
+        "contents"
+    ]
     sent = contents[1]["parts"][0]["functionCall"]["name"]
     assert sent.isascii()
     assert 0 < len(sent) <= 64
@@ -195,7 +204,7 @@ SIGNED = {
 def test_signatures_and_ids_go_back_to_their_places() -> None:
     replay = json.loads(Answer(replay=SIGNED).model_dump_json())["replay"]
     contents = _body(
-        Said("assistant", "読む", calls=(CALL, OTHER), replay=replay),
+        ChatMessage("assistant", "読む", calls=(CALL, OTHER), replay=replay),
         Returned("c0", "ws_write", "可"),
     )["contents"]
     text, first, second = contents[1]["parts"]
@@ -211,7 +220,7 @@ def test_signatures_and_ids_go_back_to_their_places() -> None:
     "change", [{"model": "gemini-3-pro"}, {"of": "anthropic"}, {"of": None}, {"model": None}]
 )
 def test_what_another_model_signed_is_not_replayed(change: dict[str, Any]) -> None:
-    said = Said("assistant", "読む", calls=(CALL,), replay={**SIGNED, **change})
+    said = ChatMessage("assistant", "読む", calls=(CALL,), replay={**SIGNED, **change})
     text, call = _body(said)["contents"][1]["parts"]
     assert "thoughtSignature" not in text
     assert "thoughtSignature" not in call
@@ -222,7 +231,7 @@ def test_what_another_model_signed_is_not_replayed(change: dict[str, Any]) -> No
     "calls", [None, "x", [None], [{"id": 5, "signature": {"a": 1}}], [], [[], []]]
 )
 def test_a_replay_that_makes_no_sense_is_left_out(calls: Any) -> None:
-    said = Said("assistant", "", calls=(CALL,), replay={**SIGNED, "calls": calls})
+    said = ChatMessage("assistant", "", calls=(CALL,), replay={**SIGNED, "calls": calls})
     assert _body(said)["contents"][1]["parts"] == [
         {"functionCall": {"name": "ws_write", "args": CALL.arguments}}
     ]
@@ -241,7 +250,9 @@ def test_a_replay_that_makes_no_sense_is_left_out(calls: Any) -> None:
 def test_a_new_model_is_told_that_the_first_call_of_a_step_is_not_its_own(
     model: str, expected: str | None
 ) -> None:
-    parts = _body(Said("assistant", "", calls=(CALL, OTHER)), model=model)["contents"][1]["parts"]
+    parts = _body(ChatMessage("assistant", "", calls=(CALL, OTHER)), model=model)["contents"][1][
+        "parts"
+    ]
     assert [part.get("thoughtSignature") for part in parts] == [expected, None]
 
 
@@ -259,14 +270,14 @@ REPLAYS = st.none() | st.just(SIGNED) | st.just({"of": "google", "model": "gemin
 TURNS = st.lists(
     st.builds(Returned, IDS, NAMES, TEXTS)
     | st.builds(
-        Said,
+        ChatMessage,
         st.just("assistant"),
         TEXTS,
         calls=st.lists(CALLS, max_size=3).map(tuple),
         replay=REPLAYS,
     )
     | st.builds(
-        Said,
+        ChatMessage,
         st.just("user"),
         TEXTS,
         images=st.just(()) | st.just((Image("image/png", "iVBORw0KGgo="),)),
@@ -277,7 +288,7 @@ TURNS = st.lists(
 
 @given(turns=TURNS, model=st.sampled_from(["gemini-2.5-flash", "gemini-3-pro"]))
 def test_any_conversation_alternates_and_answers_each_call_at_once(
-    check: Check, turns: list[Said | Returned], model: str
+    check: Check, turns: list[ChatMessage | Returned], model: str
 ) -> None:
     body = body_of(_request(turns=tuple(turns), model=model), INFO)
     check(body)
@@ -292,7 +303,7 @@ def test_any_conversation_alternates_and_answers_each_call_at_once(
         assert [call["name"] for call in asked] == [answer["name"] for answer in came]
         assert [call.get("id") for call in asked] == [answer.get("id") for answer in came]
     shown = json.dumps(body, ensure_ascii=False)
-    contents_said = [turn.text for turn in turns if isinstance(turn, Said)]
+    contents_said = [turn.text for turn in turns if isinstance(turn, ChatMessage)]
     results = [turn.content for turn in turns if isinstance(turn, Returned)]
     for text in contents_said + results:
         assert json.dumps(text, ensure_ascii=False)[1:-1] in shown

@@ -19,7 +19,7 @@ from opencrab.adapters.providers.wire.wire import Endpoint, Event
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import Answer
-from opencrab.ports.models.model import ChatRequest, ModelInfo, Said
+from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
 from tests.unit.adapters.providers.fake import Replying
 from tests.unit.adapters.providers.google.test_answer import BODIES, FOLDER
 from tests.unit.adapters.providers.recorded import PARTY, read_stream
@@ -85,7 +85,7 @@ def test_a_model_whose_stream_is_cut_says_that_it_broke_off() -> None:
     info = ModelInfo("google:gemini-2.5-flash")
     faults = set[Fault]()
     whole = _read_or_cut([JAPANESE])
-    request = ChatRequest("gemini-2.5-flash", (), "", (Said("user", "蟹"),), 100)
+    request = ChatRequest("gemini-2.5-flash", (), "", (ChatMessage("user", "蟹"),), 100)
     for cut in range(0, len(JAPANESE) + 1, 7):
         server = Replying(chunks=[JAPANESE[:cut]], headers={"content-type": "text/event-stream"})
         model = VendorModel(WIRE, endpoint, "gemini-2.5-flash", info, server)

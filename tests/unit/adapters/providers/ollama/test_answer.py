@@ -16,7 +16,7 @@ from opencrab.adapters.providers.wire.wire import Endpoint, Event
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import Answer
-from opencrab.ports.models.model import ChatRequest, ModelInfo, Said
+from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
 from tests.unit.adapters.providers.fake import Replying
 from tests.unit.adapters.providers.recorded import PARTY, read_stream
 
@@ -135,7 +135,7 @@ def test_a_model_whose_stream_is_cut_says_that_it_broke_off() -> None:
     endpoint = Endpoint("ollama", "http://localhost:11434")
     faults = set[Fault]()
     whole = read_stream(WIRE, [JAPANESE])
-    request = ChatRequest("qwen3", (), "", (Said("user", "蟹"),), 100)
+    request = ChatRequest("qwen3", (), "", (ChatMessage("user", "蟹"),), 100)
     for cut in range(0, len(JAPANESE) + 1, 7):
         server = Replying(chunks=[JAPANESE[:cut]], headers={"content-type": "application/x-ndjson"})
         model = VendorModel(WIRE, endpoint, "qwen3", ModelInfo("ollama:qwen3"), server)

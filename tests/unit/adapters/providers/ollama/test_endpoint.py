@@ -14,7 +14,14 @@ from opencrab.adapters.providers.ollama.endpoint import OllamaWire
 from opencrab.adapters.providers.wire.wire import Endpoint
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.turn.record import Call
-from opencrab.ports.models.model import ActionSchema, ChatRequest, Image, ModelInfo, Returned, Said
+from opencrab.ports.models.model import (
+    ActionSchema,
+    ChatMessage,
+    ChatRequest,
+    Image,
+    ModelInfo,
+    Returned,
+)
 from tests.unit.adapters.providers.recorded import PARTY, Exchange, exchanges, read
 
 WIRE = OllamaWire()
@@ -49,13 +56,13 @@ def chat(spec: dict[str, Any]) -> jsonschema.Draft202012Validator:
 
 
 def _body(
-    *turns: Said | Returned, info: ModelInfo = INFO, stream: bool = False, **changes: Any
+    *turns: ChatMessage | Returned, info: ModelInfo = INFO, stream: bool = False, **changes: Any
 ) -> dict[str, Any]:
     wanted: dict[str, Any] = {
         "model": "qwen3",
         "actions": (WRITE,),
         "system": "あなたは蟹です。",
-        "turns": turns or (Said("user", "こんにちは🦀"),),
+        "turns": turns or (ChatMessage("user", "こんにちは🦀"),),
         "max_output_tokens": 200,
     }
     return WIRE.to_wire(ChatRequest(**{**wanted, **changes}), info, stream=stream)
@@ -77,8 +84,8 @@ def test_a_conversation_with_everything_fits_the_published_schema(
     chat: jsonschema.Draft202012Validator,
 ) -> None:
     body = _body(
-        Said("user", "見て", images=(Image("image/png", "iVBORw0KGgo="),)),
-        Said("assistant", "はい", calls=(CALL, BROKEN)),
+        ChatMessage("user", "見て", images=(Image("image/png", "iVBORw0KGgo="),)),
+        ChatMessage("assistant", "はい", calls=(CALL, BROKEN)),
         Returned("c0", "ws_write", '{"ok":true}'),
         temperature=0.2,
         stop=("終", ""),
@@ -130,7 +137,7 @@ def test_a_result_that_nobody_asked_for_becomes_words() -> None:
 
 def test_what_a_model_cannot_do_is_left_out() -> None:
     plain = ModelInfo(name="ollama:old", functions=False, temperature=False)
-    picture = Said("user", "見て", images=(Image("image/png", "iVBORw0KGgo="),))
+    picture = ChatMessage("user", "見て", images=(Image("image/png", "iVBORw0KGgo="),))
     body = _body(picture, info=plain, temperature=0.2)
     assert "tools" not in body
     assert "temperature" not in body["options"]
@@ -150,7 +157,7 @@ TEXTS = st.sampled_from(["", "こんにちは", "Hello", "🦀\n"])
 TURNS = st.lists(
     st.builds(Returned, TEXTS, TEXTS, TEXTS)
     | st.builds(
-        Said,
+        ChatMessage,
         st.sampled_from(["user", "assistant"]),
         TEXTS,
         calls=st.lists(st.sampled_from([CALL, BROKEN]), max_size=3).map(tuple),
@@ -161,7 +168,7 @@ TURNS = st.lists(
 
 @given(turns=TURNS)
 def test_any_conversation_fits_the_published_schema(
-    chat: jsonschema.Draft202012Validator, turns: list[Said | Returned]
+    chat: jsonschema.Draft202012Validator, turns: list[ChatMessage | Returned]
 ) -> None:
     body = _body(turns=tuple(turns))
     chat.validate(body)

@@ -12,7 +12,7 @@ from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint, Wire
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.turn.record import Answer
-from opencrab.ports.models.model import ChatRequest, ModelInfo, Returned, Said
+from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo, Returned
 from tests.unit.adapters.providers.fake import Replying
 from tests.unit.adapters.providers.openai_cases import asked, asking
 from tests.unit.adapters.providers.recorded import Exchange, exchanges, sequences
@@ -119,12 +119,12 @@ def _replied(exchange: Exchange) -> Answer:
 
 def _check_continued(answer: Answer, request: ChatRequest, name: str) -> None:
     """The next request of a loop holds the calls that we read, and says the same in our words."""
-    said = [turn for turn in request.turns if isinstance(turn, Said) and turn.calls][-1]
+    said = [turn for turn in request.turns if isinstance(turn, ChatMessage) and turn.calls][-1]
     assert [(call.name, call.arguments) for call in said.calls] == [
         (call.name, call.arguments) for call in answer.calls
     ], name
     results = tuple(Returned(call.id, call.name, "晴れ") for call in answer.calls)
-    ours = asking(Said("assistant", answer.text, calls=answer.calls), *results)
+    ours = asking(ChatMessage("assistant", answer.text, calls=answer.calls), *results)
     body = OpenAIWire().to_wire(ours, ModelInfo(name="x"), stream=True)
     _, called, *returned = body["messages"]
     ids = [entry["id"] for entry in called["tool_calls"]]

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.providers.openai.request import to_wire
 from opencrab.domain.turn.record import Call
-from opencrab.ports.models.model import ActionSchema, ChatRequest, Image, ModelInfo, Returned, Said
+from opencrab.ports.models.model import (
+    ActionSchema,
+    ChatMessage,
+    ChatRequest,
+    Image,
+    ModelInfo,
+    Returned,
+)
 from tests.unit.adapters.providers.openai_cases import CALL, CASES, asked, asking
 from tests.unit.adapters.providers.recorded import exchanges
 
@@ -113,7 +120,7 @@ def test_any_other_model_gets_all_of_them() -> None:
 
 
 def test_pictures_go_to_whom_can_see_them() -> None:
-    said = Said("user", "何の絵？", images=(Image("image/png", "aGVsbG8="),))
+    said = ChatMessage("user", "何の絵？", images=(Image("image/png", "aGVsbG8="),))
     words, picture = _body(asking(said))["messages"][-1]["content"]
     assert words == {"type": "text", "text": "何の絵？"}
     assert picture["image_url"]["url"] == "data:image/png;base64,aGVsbG8="
@@ -122,7 +129,7 @@ def test_pictures_go_to_whom_can_see_them() -> None:
 
 
 def test_a_model_without_functions_reads_calls_and_results_as_words() -> None:
-    turns = (Said("assistant", "", calls=(CALL,)), Returned(CALL.id, CALL.name, "書けた"))
+    turns = (ChatMessage("assistant", "", calls=(CALL,)), Returned(CALL.id, CALL.name, "書けた"))
     body = _body(asking(*turns, require_action=True), functions=False)
     assert not {"tools", "tool_choice"} & set(body)
     assert [message["role"] for message in body["messages"]] == ["system", "assistant", "user"]
@@ -131,7 +138,7 @@ def test_a_model_without_functions_reads_calls_and_results_as_words() -> None:
 
 
 def _replayed(model: str, **replay: Any) -> list[dict[str, Any]]:
-    said = Said("assistant", "", calls=(CALL,), replay={"model": "crab-1", **replay})
+    said = ChatMessage("assistant", "", calls=(CALL,), replay={"model": "crab-1", **replay})
     request = asking(said, Returned(CALL.id, CALL.name, "{}"), model=model)
     messages: list[dict[str, Any]] = _body(request)["messages"][1:]
     return messages
@@ -157,31 +164,35 @@ def test_ids_that_fit_no_call_are_not_used(ids: Any) -> None:
 
 
 def test_a_name_that_openai_refuses_is_left_out() -> None:
-    named = _body(asking(Said("user", "hi", name="rin_1")))["messages"][-1]
+    named = _body(asking(ChatMessage("user", "hi", name="rin_1")))["messages"][-1]
     assert named["name"] == "rin_1"
     for name in ("凛", "two words", "a" * 65, ""):
-        assert "name" not in _body(asking(Said("user", "hi", name=name)))["messages"][-1]
+        assert "name" not in _body(asking(ChatMessage("user", "hi", name=name)))["messages"][-1]
 
 
 def test_a_call_and_its_result_share_one_id_of_a_length_that_fits() -> None:
     for call_id in ("c0", "c" * 40, "c" * 41, "長い" * 60):
         call = Call(id=call_id, name="ws_write", arguments={})
         said, returned = _body(
-            asking(Said("assistant", "", calls=(call,)), Returned(call_id, "ws_write", "{}"))
+            asking(ChatMessage("assistant", "", calls=(call,)), Returned(call_id, "ws_write", "{}"))
         )["messages"][1:]
         assert said["tool_calls"][0]["id"] == returned["tool_call_id"]
         assert len(returned["tool_call_id"]) <= 40
 
 
 def test_a_call_goes_out_with_its_own_words_unescaped() -> None:
-    (entry,) = _body(asking(Said("assistant", "", calls=(CALL,))))["messages"][1]["tool_calls"]
+    (entry,) = _body(asking(ChatMessage("assistant", "", calls=(CALL,))))["messages"][1][
+        "tool_calls"
+    ]
     assert json.loads(entry["function"]["arguments"]) == CALL.arguments
     assert "今日は晴れ" in entry["function"]["arguments"]
 
 
 def test_broken_arguments_go_out_as_an_object_that_shows_them() -> None:
     call = Call(id="c0", name="ws write!", arguments=None, raw='{"path": "日')
-    (entry,) = _body(asking(Said("assistant", "", calls=(call,))))["messages"][1]["tool_calls"]
+    (entry,) = _body(asking(ChatMessage("assistant", "", calls=(call,))))["messages"][1][
+        "tool_calls"
+    ]
     assert json.loads(entry["function"]["arguments"]) == {"unreadable": '{"path": "日'}
     assert entry["function"]["name"] == "ws_write_"
 
@@ -191,7 +202,7 @@ def test_no_text_makes_a_body_that_is_not_json(
     text: str, name: str, raw: str, temperature: float | None
 ) -> None:
     call = Call(id=name, name=name, arguments=None, raw=raw)
-    turns = (Said("user", text, name=name), Said("assistant", text, calls=(call,)))
+    turns = (ChatMessage("user", text, name=name), ChatMessage("assistant", text, calls=(call,)))
     request = asking(*turns, Returned(name, name, text), system="蟹", temperature=temperature)
     body = _body(request)
     assert body["messages"][1]["content"].encode() == text.encode("utf-8", "replace")
@@ -202,11 +213,11 @@ def test_each_call_has_its_result_right_after_it_and_strays_become_words() -> No
     other = Call(id="c1", name="ws_read", arguments={})
     turns = (
         Returned("c7", "ws_list", "古い"),
-        Said("assistant", "", calls=(CALL, other)),
+        ChatMessage("assistant", "", calls=(CALL, other)),
         Returned("c9", "ws_move", "迷子"),
         Returned("c1", "ws_read", "読んだ"),
-        Said("user", "次"),
-        Said("assistant", "", calls=(other,)),
+        ChatMessage("user", "次"),
+        ChatMessage("assistant", "", calls=(other,)),
     )
     _, *messages = _body(asking(*turns))["messages"]
     assert [(each["role"], each["content"]) for each in messages] == [

@@ -16,7 +16,7 @@ from opencrab.adapters.providers.wire.wire import Endpoint, Party
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.money.budget import Price
 from opencrab.domain.turn.record import Answer, Call
-from opencrab.ports.models.model import ActionSchema, ChatRequest, ModelInfo, Returned, Said
+from opencrab.ports.models.model import ActionSchema, ChatMessage, ChatRequest, ModelInfo, Returned
 from tests.unit.adapters.providers.openai_cases import CASES, asked, asking
 from tests.unit.adapters.providers.recorded import PARTY, exchanges, read, sequences
 from tests.unit.adapters.providers.stub import completion
@@ -223,6 +223,6 @@ def _going_on(answer: Answer, model: str) -> ChatRequest:
         Call(id=f"t1.s1.{call.id}", name=call.name, arguments=call.arguments)
         for call in answer.calls
     )
-    said = Said("assistant", answer.text, calls=calls, replay=answer.replay)
+    said = ChatMessage("assistant", answer.text, calls=calls, replay=answer.replay)
     results = (Returned(call.id, call.name, "晴れ") for call in calls)
     return asking(said, *results, model=model)

@@ -11,13 +11,20 @@ from opencrab.adapters.providers.scripted.script import ScriptedAnswer, Scripted
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.turn.record import Answer, Call
-from opencrab.ports.models.model import ActionSchema, ChatRequest, Image, ModelInfo, Returned, Said
+from opencrab.ports.models.model import (
+    ActionSchema,
+    ChatMessage,
+    ChatRequest,
+    Image,
+    ModelInfo,
+    Returned,
+)
 
 PRICE = Price(input_per_million=1_000_000, output_per_million=2_000_000)
-ASKED = Said("user", "こんにちは", name="rin")
+ASKED = ChatMessage("user", "こんにちは", name="rin")
 
 
-def _request(*turns: Said | Returned, **changes: Any) -> ChatRequest:
+def _request(*turns: ChatMessage | Returned, **changes: Any) -> ChatRequest:
     wanted: dict[str, Any] = {
         "model": "",
         "actions": (),
@@ -28,7 +35,7 @@ def _request(*turns: Said | Returned, **changes: Any) -> ChatRequest:
     return ChatRequest(**{**wanted, **changes})
 
 
-def _chat(model: Scripted, *turns: Said | Returned) -> Answer:
+def _chat(model: Scripted, *turns: ChatMessage | Returned) -> Answer:
     request = _request(*turns)
     return model.chat(request, model.encode(request))
 
@@ -39,7 +46,7 @@ def test_a_script_is_followed_answer_by_answer() -> None:
     first = _chat(model)
     (made,) = first.calls
     assert (made.name, made.arguments, first.finish) == (call.name, call.arguments, "tool_calls")
-    said = Said("assistant", "", calls=first.calls)
+    said = ChatMessage("assistant", "", calls=first.calls)
     assert _chat(model, ASKED, said, Returned(made.id, made.name, "{}")).text == "書きました。"
 
 
@@ -50,7 +57,7 @@ def test_the_same_request_gets_the_same_answer_however_often() -> None:
 
 def test_an_ended_script_says_so() -> None:
     model = Scripted((ScriptedAnswer(text="一"),))
-    assert "ended" in _chat(model, ASKED, Said("assistant", "一")).text
+    assert "ended" in _chat(model, ASKED, ChatMessage("assistant", "一")).text
 
 
 def test_broken_arguments_of_a_script_are_read_as_a_models_would_be() -> None:
@@ -62,7 +69,7 @@ def test_broken_arguments_of_a_script_are_read_as_a_models_would_be() -> None:
 
 def test_without_a_script_it_says_what_it_is() -> None:
     assert "言語モデルではなく" in _chat(Scripted()).text
-    english = _chat(Scripted(), Said("user", "Hello", name="rin")).text
+    english = _chat(Scripted(), ChatMessage("user", "Hello", name="rin")).text
     assert "not a language model" in english
 
 
@@ -101,7 +108,7 @@ def test_the_bill_is_the_sum_of_all_calls_even_from_many_threads() -> None:
 def test_an_answer_never_costs_more_than_was_set_aside() -> None:
     model = Scripted(price=PRICE)
     for words in ("長い" * 3_000, "a" * 5_000, "🦀", "x"):
-        request = _request(Said("user", words, name="rin"))
+        request = _request(ChatMessage("user", words, name="rin"))
         body = model.encode(request)
         answer = model.chat(request, body)
         reserved = PRICE.reservation(request_tokens=len(body), max_output_tokens=50)
@@ -133,8 +140,12 @@ def test_it_encodes_as_a_provider_would() -> None:
 
 def test_everything_that_is_said_is_encoded() -> None:
     call = Call(id="c0", name="ws_write", arguments={"path": "日記.md"})
-    picture = Said("user", "見て", images=(Image("image/png", "aWNvbg=="),))
-    turns = (picture, Said("assistant", "", calls=(call,)), Returned("c0", "ws_write", "済み"))
+    picture = ChatMessage("user", "見て", images=(Image("image/png", "aWNvbg=="),))
+    turns = (
+        picture,
+        ChatMessage("assistant", "", calls=(call,)),
+        Returned("c0", "ws_write", "済み"),
+    )
     action = ActionSchema(name="ws_write", description="書く", parameters={})
     request = _request(*turns, actions=(action,), system="蟹です\ud83d")
     body = Scripted().encode(request).decode()
@@ -148,7 +159,7 @@ def test_everything_that_is_said_is_encoded() -> None:
 def test_a_model_without_functions_is_offered_none_and_calls_none() -> None:
     info = ModelInfo(name="scripted:plain", functions=False)
     action = ActionSchema(name="ws_list", description="一覧", parameters={})
-    request = _request(Said("user", "list files", name="rin"), actions=(action,))
+    request = _request(ChatMessage("user", "list files", name="rin"), actions=(action,))
     script = (ScriptedAnswer(text="はい", calls=(ScriptedCall("ws_list", {}),)),)
     for model in (Scripted(script, info=info), Scripted(info=info)):
         answer = model.chat(request, model.encode(request))

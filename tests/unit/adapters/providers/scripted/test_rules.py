@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.providers.scripted.rules import reply
 from opencrab.domain.turn.record import Answer
-from opencrab.ports.models.model import ActionSchema, ChatRequest, Returned, Said
+from opencrab.ports.models.model import ActionSchema, ChatMessage, ChatRequest, Returned
 
 
 def _action(name: str, *arguments: str) -> ActionSchema:
@@ -28,8 +28,8 @@ ACTIONS = (
 )
 
 
-def _reply(words: str, *since: Said | Returned, actions: Any = ACTIONS) -> Answer:
-    turns = (Said("user", words, name="rin"), *since)
+def _reply(words: str, *since: ChatMessage | Returned, actions: Any = ACTIONS) -> Answer:
+    turns = (ChatMessage("user", words, name="rin"), *since)
     return reply(ChatRequest("", actions, "", turns, 100))
 
 
@@ -109,11 +109,14 @@ def test_arguments_go_under_the_names_that_the_action_gives_them() -> None:
     ],
 )  # fmt: skip
 def test_what_came_of_an_action_is_told(words: str, result: Returned, told: str) -> None:
-    assert told in _reply(words, Said("assistant", ""), result).text
+    assert told in _reply(words, ChatMessage("assistant", ""), result).text
 
 
 def test_nothing_is_told_of_an_action_that_spoke_itself() -> None:
-    assert _reply("say hi", Said("assistant", ""), Returned("c0", "send_speech", "{}")).text == ""
+    assert (
+        _reply("say hi", ChatMessage("assistant", ""), Returned("c0", "send_speech", "{}")).text
+        == ""
+    )
 
 
 def test_a_long_result_is_cut() -> None:
@@ -122,7 +125,7 @@ def test_a_long_result_is_cut() -> None:
 
 
 def test_it_is_silent_when_nobody_waits_for_an_answer() -> None:
-    answered = _reply("元気？", Said("assistant", "元気です。"))
+    answered = _reply("元気？", ChatMessage("assistant", "元気です。"))
     assert [call.name for call in answered.calls] == ["send_noreact"]
     assert reply(ChatRequest("", (), "", (), 10)).text == ""
 
@@ -149,7 +152,7 @@ def test_woken_in_a_discussion_it_says_one_thing_and_is_done() -> None:
     assert first.text
     assert "OpenCrab" not in first.text
     assert "declare_done" not in first.text
-    turns = (Said("assistant", first.text), Said("user", floor, name="rin"))
+    turns = (ChatMessage("assistant", first.text), ChatMessage("user", floor, name="rin"))
     second = reply(ChatRequest("", actions, "", turns, 100))
     assert [call.name for call in second.calls] == ["declare_done"]
     assert [call.name for call in _reply("OpenCrab: [events]").calls] == ["send_noreact"]

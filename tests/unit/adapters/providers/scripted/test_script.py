@@ -17,7 +17,7 @@ from opencrab.adapters.providers.scripted.script import (
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.money.budget import Usage
-from opencrab.ports.models.model import ChatRequest, Returned, Said
+from opencrab.ports.models.model import ChatMessage, ChatRequest, Returned
 
 TOML = """
 [[answers]]
@@ -33,7 +33,7 @@ arguments = { path = "日記.md" }
 """
 
 
-def _request(*turns: Said | Returned) -> ChatRequest:
+def _request(*turns: ChatMessage | Returned) -> ChatRequest:
     return ChatRequest("", (), "", turns, 10)
 
 
@@ -92,15 +92,15 @@ def test_a_file_that_is_no_text_is_invalid(tmp_path: Path) -> None:
 def test_answers_for_certain_words_come_before_all_others() -> None:
     weather, other = ScriptedAnswer(text="晴れ", when="天気"), ScriptedAnswer(text="はい")
     script = (other, weather)
-    assert choose(script, _request(Said("user", "天気は？", name="rin"))) is weather
-    assert choose(script, _request(Said("user", "元気？", name="rin"))) is other
-    assert choose((weather,), _request(Said("user", "元気？", name="rin"))) is None
+    assert choose(script, _request(ChatMessage("user", "天気は？", name="rin"))) is weather
+    assert choose(script, _request(ChatMessage("user", "元気？", name="rin"))) is other
+    assert choose((weather,), _request(ChatMessage("user", "元気？", name="rin"))) is None
     assert choose((), _request()) is None
 
 
 def test_a_new_question_begins_the_script_again() -> None:
     one, two = ScriptedAnswer(text="一"), ScriptedAnswer(text="二")
-    asked, answered = Said("user", "ねえ", name="rin"), Said("assistant", "一")
+    asked, answered = ChatMessage("user", "ねえ", name="rin"), ChatMessage("assistant", "一")
     assert choose((one, two), _request(asked)) is one
     assert choose((one, two), _request(asked, answered)) is two
     assert choose((one, two), _request(asked, answered, asked)) is one
@@ -108,17 +108,17 @@ def test_a_new_question_begins_the_script_again() -> None:
 
 
 def test_what_a_person_said_is_told_from_the_facts_around_it() -> None:
-    words = Said("user", "凛 (rin): おはよう", name="rin")
-    fact = Said("user", "It is 9 o'clock.")
+    words = ChatMessage("user", "凛 (rin): おはよう", name="rin")
+    fact = ChatMessage("user", "It is 9 o'clock.")
     assert last_words(_request(words, fact)) == "おはよう"
     assert last_words(_request(fact)) == "It is 9 o'clock."
     assert last_words(_request()) == ""
-    assert last_words(_request(Said("user", "a\nb (rin): c", name="rin"))) == "a\nb (rin): c"
+    assert last_words(_request(ChatMessage("user", "a\nb (rin): c", name="rin"))) == "a\nb (rin): c"
 
 
 def test_what_happened_since_is_everything_after_a_persons_words() -> None:
     result = Returned("c0", "ws_list", "{}")
-    turns = (Said("user", "見て", name="rin"), Said("assistant", ""), result)
+    turns = (ChatMessage("user", "見て", name="rin"), ChatMessage("assistant", ""), result)
     assert since_last_words(_request(*turns)) == turns[1:]
     assert since_last_words(_request(result)) == (result,)
 

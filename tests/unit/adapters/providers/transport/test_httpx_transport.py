@@ -8,7 +8,7 @@ from threading import Event
 import httpx
 import pytest
 
-from opencrab.adapters.providers.transport.exchange import REPLY_BYTES, Opened, excerpt
+from opencrab.adapters.providers.transport.exchange import REPLY_BYTES, OpenReply, excerpt
 from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Fault, Unanswered
@@ -42,7 +42,7 @@ def _over(body: httpx.SyncByteStream) -> HttpxTransport:
     return HttpxTransport(httpx.MockTransport(lambda request: httpx.Response(200, stream=body)))
 
 
-def _late(opened: Opened) -> Iterator[bytes]:
+def _late(opened: OpenReply) -> Iterator[bytes]:
     """The rest, for which only half of the time is left."""
     Event().wait(0.5)
     yield from opened.chunks

@@ -5,20 +5,20 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.providers.wire.history import pair_calls_with_results
 from opencrab.domain.turn.record import Call
-from opencrab.ports.models.model import Returned, Said
+from opencrab.ports.models.model import ChatMessage, Returned
 
 IDS = st.sampled_from(["a", "b", "c"])
 CALLS = st.lists(IDS.map(lambda each: Call(id=each, name="ws_蟹", arguments={})), max_size=3)
 TURNS = st.lists(
     IDS.map(lambda each: Returned(each, "ws_蟹", "はい"))
-    | CALLS.map(lambda calls: Said("assistant", "", calls=tuple(calls)))
-    | st.just(Said("user", "次")),
+    | CALLS.map(lambda calls: ChatMessage("assistant", "", calls=tuple(calls)))
+    | st.just(ChatMessage("user", "次")),
     max_size=12,
 )
 
 
 @given(TURNS)
-def test_each_call_is_answered_right_after_it(turns: list[Said | Returned]) -> None:
+def test_each_call_is_answered_right_after_it(turns: list[ChatMessage | Returned]) -> None:
     open_ids: list[str] = []
     for turn in pair_calls_with_results(turns):
         if isinstance(turn, Returned):
@@ -30,10 +30,10 @@ def test_each_call_is_answered_right_after_it(turns: list[Said | Returned]) -> N
 
 
 @given(TURNS)
-def test_nothing_that_was_said_is_lost(turns: list[Said | Returned]) -> None:
+def test_nothing_that_was_said_is_lost(turns: list[ChatMessage | Returned]) -> None:
     found = list(pair_calls_with_results(turns))
-    assert [turn for turn in turns if isinstance(turn, Said)] == [
-        turn for turn in found if isinstance(turn, Said) and not turn.text.startswith("[")
+    assert [turn for turn in turns if isinstance(turn, ChatMessage)] == [
+        turn for turn in found if isinstance(turn, ChatMessage) and not turn.text.startswith("[")
     ]
     told = sum(1 for turn in turns if isinstance(turn, Returned))
     words = (turn.content if isinstance(turn, Returned) else turn.text for turn in found)
@@ -41,9 +41,11 @@ def test_nothing_that_was_said_is_lost(turns: list[Said | Returned]) -> None:
 
 
 @given(TURNS)
-def test_what_was_sent_before_the_last_turn_stays_as_it_was(turns: list[Said | Returned]) -> None:
+def test_what_was_sent_before_the_last_turn_stays_as_it_was(
+    turns: list[ChatMessage | Returned],
+) -> None:
     whole, ended = (
-        list(pair_calls_with_results([*turns, Said("user", "次")])),
+        list(pair_calls_with_results([*turns, ChatMessage("user", "次")])),
         list(pair_calls_with_results(turns)),
     )
     assert whole[: len(ended)] == ended

@@ -7,7 +7,7 @@ import pytest
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import Mind
 from opencrab.domain.learning.change import adjustment_id
-from opencrab.domain.learning.evidence import Evidence, Paired, Standing
+from opencrab.domain.learning.evidence import ClosedEvidence, Evidence, Paired
 from opencrab.domain.learning.settings import Trials
 from opencrab.domain.learning.skill_lifecycle import index_skill
 from opencrab.domain.models.routing import Routing
@@ -46,7 +46,7 @@ def findings(*skills: AcquiredSkill, turns: int = 0, candidates: int = 2) -> Fin
         agent=Agent(id="mika", name="Mika", created_at=NOW, updated_at=NOW),
         mind=mind,
         skills=skills,
-        folded=split(day, Standing(), {day: Evidence(skills=known)}),
+        folded=split(day, ClosedEvidence(), {day: Evidence(skills=known)}),
         tallies=(),
         recent=(),
         at=NOW,

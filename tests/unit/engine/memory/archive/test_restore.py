@@ -8,7 +8,7 @@ import pytest
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.document import new_fact
-from opencrab.domain.erasure.request import FORGOTTEN, Mark, Scope
+from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark, Scope
 from opencrab.domain.errors import TooLarge
 from opencrab.domain.identifier import ulid, ulid_milliseconds
 from opencrab.domain.memory.knowledge_graph import EDGE, NODE, Edge, Node
@@ -31,7 +31,7 @@ def runtime(tmp_path: Path) -> Iterator[Runtime]:
 def mark(runtime: Runtime, **changes: object) -> datetime:
     """Have Mika forget something."""
     at = runtime.clock.now()
-    made = Mark.model_validate({"scope": Scope.MEMORY, "at": at} | changes)
+    made = ErasureMark.model_validate({"scope": Scope.MEMORY, "at": at} | changes)
     runtime.home.facts.commit(new_fact("mika", FORGOTTEN, runtime.clock.new_id(), made))
     return at
 

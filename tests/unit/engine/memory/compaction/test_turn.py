@@ -17,7 +17,7 @@ from opencrab.domain.money.budget import INSTALLATION, Limits
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.memory.compaction.turn import AT_ONCE, retry
-from opencrab.ports.models.model import Said
+from opencrab.ports.models.model import ChatMessage
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.unit.engine.compacting import (
@@ -139,7 +139,7 @@ def test_the_sources_are_shown_as_a_record_in_the_agents_language(
     made.work()
     (request,) = made.provider.seen
     (said,) = request.turns
-    assert isinstance(said, Said)
+    assert isinstance(said, ChatMessage)
     assert word in request.system.lower()
     assert request.actions == ()
     rows = said.text.splitlines()
@@ -159,7 +159,7 @@ def test_thoughts_instructions_actions_and_what_is_forgotten_stay_out(tmp_path: 
     ask(made)
     made.work()
     (said,) = made.provider.seen[0].turns
-    assert isinstance(said, Said)
+    assert isinstance(said, ChatMessage)
     assert not [word for word in ("秘密", "丁寧", "ws_read") if word in said.text]
     assert len(said.text.splitlines()) == EVERY - 4 + 3
     made.close()
@@ -196,7 +196,7 @@ def test_one_line_that_is_too_long_is_shown_by_its_edges(tmp_path: Path) -> None
     ask(made)
     made.work()
     (said,) = made.provider.seen[0].turns
-    assert isinstance(said, Said)
+    assert isinstance(said, ChatMessage)
     assert "始まり" in said.text
     assert "終わり" in said.text
     assert len(said.text) < 2_000

@@ -18,7 +18,7 @@ from opencrab.domain.value import Language
 from opencrab.engine.turn.prompt.request import build_request
 from opencrab.engine.turn.prompt.system_text import CORE_BYTES, core_text
 from opencrab.engine.turn.work import Work
-from opencrab.ports.models.model import ChatRequest, ModelInfo, Said
+from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
 from tests.unit.engine.known_world import INFO, NOW, QUIET, World
 
 SMALL = ModelInfo(name="openai:small", max_input_tokens=8_000, max_output_tokens=1_000)
@@ -36,7 +36,7 @@ def request(work: Work, info: ModelInfo = INFO, share: float = 1.0) -> ChatReque
 
 
 def texts(made: ChatRequest) -> list[str]:
-    return [each.text if isinstance(each, Said) else each.content for each in made.turns]
+    return [each.text if isinstance(each, ChatMessage) else each.content for each in made.turns]
 
 
 def spoken(world: World, count: int, **changes: Any) -> Turn:

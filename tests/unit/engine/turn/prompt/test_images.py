@@ -12,7 +12,7 @@ from opencrab.domain.models.routing import Manner
 from opencrab.engine.turn.prompt.images import IMAGE_BYTES, IMAGES
 from opencrab.engine.turn.prompt.request import build_request
 from opencrab.engine.turn.work import Work
-from opencrab.ports.models.model import Image, Said
+from opencrab.ports.models.model import ChatMessage, Image
 from tests.unit.engine.known_world import INFO, QUIET, World
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
@@ -27,7 +27,7 @@ def _begun(world: World, *references: str, **changes: Any) -> Work:
 
 def _pictures(work: Work, info: object = SEEING) -> list[tuple[Image, ...]]:
     request = build_request(work, info, Manner(), work.look(QUIET))  # type: ignore[arg-type]
-    return [turn.images for turn in request.turns if isinstance(turn, Said) and turn.images]
+    return [turn.images for turn in request.turns if isinstance(turn, ChatMessage) and turn.images]
 
 
 def _keep(world: World, **files: bytes) -> None:
@@ -49,7 +49,9 @@ def test_a_model_that_sees_nothing_gets_the_reference_alone(world: World) -> Non
     assert _pictures(work, INFO) == []
     shown = build_request(work, INFO, Manner(), work.look(QUIET)).turns
     assert any(
-        "[image workspace:写真/crab]" in turn.text for turn in shown if isinstance(turn, Said)
+        "[image workspace:写真/crab]" in turn.text
+        for turn in shown
+        if isinstance(turn, ChatMessage)
     )
 
 

@@ -14,7 +14,7 @@ from opencrab.domain.value import Language
 from opencrab.engine.turn.prompt.request import build_request, render_history
 from opencrab.engine.turn.prompt.system_text import system_text, volatile
 from opencrab.engine.turn.work import Work
-from opencrab.ports.models.model import ChatRequest, Returned, Said
+from opencrab.ports.models.model import ChatMessage, ChatRequest, Returned
 from opencrab.ports.turn.journal import Boundary
 from tests.unit.engine.known_world import INFO, NOW, QUIET, World, line, took_step
 
@@ -34,7 +34,7 @@ def result(call: Call, outcome: ActionResult, state: CallState = CallState.COMPL
     return CallResult(n=2, call_id=call.id, name=call.name, state=state, result=outcome)
 
 
-def history(work: Work) -> list[Said | Returned]:
+def history(work: Work) -> list[ChatMessage | Returned]:
     """What is shown before the facts of the moment."""
     return list(request(work).turns[:-1])
 
@@ -58,13 +58,13 @@ def test_the_order_is_schemas_system_history_steps_and_the_facts_of_the_moment(
     assert names == sorted(action.name for action in told)
     assert made.system == system_text(work.profile, work.session)
     assert made.turns == (
-        Said("user", "太郎 (owner): はじめまして", name="owner"),
-        Said("assistant", "どうも"),
-        Said("user", "太郎 (owner): メモして", name="owner"),
-        Said("assistant", "書きます", calls=(WRITE,)),
+        ChatMessage("user", "太郎 (owner): はじめまして", name="owner"),
+        ChatMessage("assistant", "どうも"),
+        ChatMessage("user", "太郎 (owner): メモして", name="owner"),
+        ChatMessage("assistant", "書きます", calls=(WRITE,)),
         Returned("c1_0", "ws_write", '{"ok": 1}'),
-        Said("user", "[オーナーからの指示] 急いで"),
-        Said("user", volatile(work, work.look(QUIET))),
+        ChatMessage("user", "[オーナーからの指示] 急いで"),
+        ChatMessage("user", volatile(work, work.look(QUIET))),
     )
 
 
@@ -106,18 +106,20 @@ def test_ones_own_speech_is_the_assistants_and_everybody_elses_a_users(world: Wo
     world.spoken(mika, "美香です")
     world.spoken(ken, "I am Ken")
     seen = [history(world.work(turn)) for turn in world.say("続けて")]
-    owner = Said("user", "太郎 (owner): 自己紹介して", name="owner")
-    last = Said("user", "太郎 (owner): 続けて", name="owner")
-    as_mika, as_ken = Said("assistant", "美香です"), Said("assistant", "I am Ken")
-    of_mika = Said("user", "mika (mika): 美香です", name="mika")
-    of_ken = Said("user", "ken (ken): I am Ken", name="ken")
+    owner = ChatMessage("user", "太郎 (owner): 自己紹介して", name="owner")
+    last = ChatMessage("user", "太郎 (owner): 続けて", name="owner")
+    as_mika, as_ken = ChatMessage("assistant", "美香です"), ChatMessage("assistant", "I am Ken")
+    of_mika = ChatMessage("user", "mika (mika): 美香です", name="mika")
+    of_ken = ChatMessage("user", "ken (ken): I am Ken", name="ken")
     assert seen == [[owner, as_mika, of_ken, last], [owner, of_mika, as_ken, last]]
 
 
 def test_what_opencrab_says_for_an_agent_is_said_by_nobody_else(world: World) -> None:
     mika, _ = world.say("やあ")
     world.spoken(mika, "ここで止まりました", kind=LineKind.SYSTEM)
-    assert history(world.begun())[1] == Said("user", "OpenCrab: ここで止まりました", name="mika")
+    assert history(world.begun())[1] == ChatMessage(
+        "user", "OpenCrab: ここで止まりました", name="mika"
+    )
 
 
 def test_a_musing_is_not_shown_again(world: World) -> None:
@@ -139,7 +141,7 @@ def test_an_earlier_call_is_shown_together_with_its_result(
 ) -> None:
     (group,) = render_history((action_line(world, kept),), "mika", Language.JA)
     said, returned = group.messages
-    assert isinstance(said, Said)
+    assert isinstance(said, ChatMessage)
     assert isinstance(returned, Returned)
     (call,) = said.calls
     assert (call.name, call.arguments) == ("ws_read", arguments)
@@ -174,7 +176,7 @@ def test_results_stand_behind_their_calls_in_order(world: World) -> None:
     work, done = world.begun(), ActionResult.done()
     took_step(work, Answer(calls=(WRITE, READ)), result(READ, done), result(WRITE, done))
     said, *returned = history(work)[-3:]
-    assert isinstance(said, Said)
+    assert isinstance(said, ChatMessage)
     assert [each.call_id for each in returned if isinstance(each, Returned)] == ["c1_0", "c1_1"]
 
 
@@ -183,7 +185,8 @@ def test_an_instruction_stays_where_it_was_heard(world: World) -> None:
     took_step(work, Answer(calls=(READ,)), result(READ, ActionResult.done()), heard=("i1",))
     first, second = instruction("急いで"), instruction("やっぱりゆっくり", "i2")
     shown = [
-        each.text if isinstance(each, Said) else "→" for each in request(work, first, second).turns
+        each.text if isinstance(each, ChatMessage) else "→"
+        for each in request(work, first, second).turns
     ]
     assert shown[1:-1] == [
         "[オーナーからの指示] 急いで",
@@ -212,4 +215,4 @@ def test_an_earlier_instruction_is_found_in_the_history(
         from_agent=False,
     )
     (group,) = render_history((told,), agent_id, language)
-    assert group.messages == (Said("user", shown),)
+    assert group.messages == (ChatMessage("user", shown),)

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from opencrab.domain import errors
-from opencrab.gateways.cli.connection.address import Address
+from opencrab.gateways.cli.connection.address import ServerAddress
 from opencrab.gateways.cli.connection.client import Client, path_of
 from opencrab.gateways.cli.language.sentences import Speech, Tongue
 from tests.unit.gateways.cli.server import Server, ok, page, problem
@@ -22,7 +22,7 @@ AWAY = "https://crab.example"
 def client_of(
     answer: Handler, tongue: Tongue = Tongue.EN, url: str = HERE, key: str | None = "k"
 ) -> Client:
-    return Client(Address(url, key), Speech(tongue), transport=httpx.MockTransport(answer))
+    return Client(ServerAddress(url, key), Speech(tongue), transport=httpx.MockTransport(answer))
 
 
 def failing(error: Exception) -> Handler:

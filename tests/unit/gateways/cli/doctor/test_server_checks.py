@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from opencrab.gateways.cli.doctor.server_checks import (
+    CheckVerdict,
     Finding,
-    Verdict,
     moment_of,
     of_clocks,
     of_setup,
@@ -41,7 +41,7 @@ def beat(seconds: int) -> dict[str, Any]:
     ],
 )
 def test_a_home_of_any_kind_is_shown(words: Speech, home: dict[str, Any], detail: str) -> None:
-    assert findings({"home": home}, words)["home"] == Finding("home", Verdict.WELL, detail)
+    assert findings({"home": home}, words)["home"] == Finding("home", CheckVerdict.WELL, detail)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_home_of_any_kind_is_shown(words: Speech, home: dict[str, Any], detail
 )
 def test_what_a_server_leaves_out_or_garbles_is_no_traceback(setup: dict[str, Any]) -> None:
     assert set(findings(setup)) <= {"model", "setup"}
-    assert findings(setup)["model"].verdict is Verdict.WRONG
+    assert findings(setup)["model"].verdict is CheckVerdict.WRONG
 
 
 @pytest.mark.parametrize("words", [ENGLISH, JAPANESE], ids=["en", "ja"])
@@ -73,7 +73,10 @@ def test_what_a_server_leaves_out_or_garbles_is_no_traceback(setup: dict[str, An
 def test_a_model_is_cured_where_its_home_takes_keys_from(
     words: Speech, home: dict[str, Any], cure: str
 ) -> None:
-    for model, verdict in (({}, Verdict.WRONG), ({"default": "scripted:rules"}, Verdict.NOTE)):
+    for model, verdict in (
+        ({}, CheckVerdict.WRONG),
+        ({"default": "scripted:rules"}, CheckVerdict.NOTE),
+    ):
         found = findings({"home": home, "model": model}, words)["model"]
         assert found.verdict is verdict
         assert cure in found.cure
@@ -85,7 +88,7 @@ def test_a_budget_is_shown_and_one_of_nothing_is_wrong() -> None:
     assert well.detail == "$0.50 a turn, $1.00 an agent a day, $5.00 in all a day"
     assert "1日" in findings({"budget": budget}, JAPANESE)["budget"].detail
     wrong = findings({"budget": {**budget, "agent_day_usd": 0}})["budget"]
-    assert wrong.verdict is Verdict.WRONG
+    assert wrong.verdict is CheckVerdict.WRONG
     assert "OPENCRAB_BUDGET__AGENT_DAY_USD" in wrong.cure
 
 
@@ -101,7 +104,7 @@ def test_limits_that_were_set_at_run_time_are_told_as_such() -> None:
         shown = findings({"budget": {**budget, "session_usd": session, "changed": None}})["budget"]
         assert shown.detail.endswith("$5.25 in all a day")
     wrong = findings({"budget": {**budget, "turn_usd": 0, "changed": ["turn_usd"]}})["budget"]
-    assert wrong.verdict is Verdict.WRONG
+    assert wrong.verdict is CheckVerdict.WRONG
     assert "opencrab budgets --set turn=" in wrong.cure
     assert "OPENCRAB" not in wrong.cure
 
@@ -109,27 +112,32 @@ def test_limits_that_were_set_at_run_time_are_told_as_such() -> None:
 @pytest.mark.parametrize(
     ("setup", "verdict", "detail"),
     [
-        (beat(40), Verdict.WELL, "the last one 40 s ago"),
-        (beat(-3), Verdict.WELL, "the last one 0 s ago"),
-        (beat(301), Verdict.WRONG, "the last one 301 s ago"),
-        ({"heartbeat": {"at": None}}, Verdict.NOTE, "there was none so far"),
-        ({"heartbeat": {"at": "soon"}}, Verdict.NOTE, "there was none so far"),
+        (beat(40), CheckVerdict.WELL, "the last one 40 s ago"),
+        (beat(-3), CheckVerdict.WELL, "the last one 0 s ago"),
+        (beat(301), CheckVerdict.WRONG, "the last one 301 s ago"),
+        ({"heartbeat": {"at": None}}, CheckVerdict.NOTE, "there was none so far"),
+        ({"heartbeat": {"at": "soon"}}, CheckVerdict.NOTE, "there was none so far"),
     ],
 )
 def test_a_heartbeat_that_stopped_is_wrong(
-    setup: dict[str, Any], verdict: Verdict, detail: str
+    setup: dict[str, Any], verdict: CheckVerdict, detail: str
 ) -> None:
     found = findings(setup)["heartbeat"]
     assert (found.verdict, found.detail) == (verdict, detail)
-    assert bool(found.cure) is (verdict is not Verdict.WELL)
+    assert bool(found.cure) is (verdict is not CheckVerdict.WELL)
     assert "heartbeat" not in findings(beat(40), now=None)
 
 
 @pytest.mark.parametrize(
     ("seconds", "verdict"),
-    [(0, Verdict.WELL), (60, Verdict.WELL), (61, Verdict.NOTE), (-3_600, Verdict.NOTE)],
+    [
+        (0, CheckVerdict.WELL),
+        (60, CheckVerdict.WELL),
+        (61, CheckVerdict.NOTE),
+        (-3_600, CheckVerdict.NOTE),
+    ],
 )
-def test_clocks_that_are_apart_are_noted(seconds: int, verdict: Verdict) -> None:
+def test_clocks_that_are_apart_are_noted(seconds: int, verdict: CheckVerdict) -> None:
     for words in (ENGLISH, JAPANESE):
         (found,) = of_clocks(words, NOW + timedelta(seconds=seconds), NOW)
         assert found.verdict is verdict

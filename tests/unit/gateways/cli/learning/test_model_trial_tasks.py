@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from opencrab.domain.errors import Invalid
-from opencrab.gateways.cli.learning.model_trial_tasks import SHIPPED, Check, read_tasks
+from opencrab.gateways.cli.learning.model_trial_tasks import SHIPPED, AnswerCheck, read_tasks
 
 RIGHT = {
     "name": ("I am 蟹.", "蟹です。"),
@@ -40,10 +40,10 @@ def test_the_shipped_tasks_tell_right_from_wrong_in_both_languages() -> None:
 
 
 def test_a_number_may_be_off_by_what_is_said_and_have_commas() -> None:
-    near = Check(number=1_234.5, within=0.1)
+    near = AnswerCheck(number=1_234.5, within=0.1)
     assert near.holds("about 1,234.45 in all", "")
     assert not near.holds("about 1,234.3 in all", "")
-    assert Check(number=-3.0).holds("It is \u22123.", "")
+    assert AnswerCheck(number=-3.0).holds("It is \u22123.", "")
 
 
 def test_a_file_of_ones_own_is_read(tmp_path: Path) -> None:

@@ -10,14 +10,14 @@ import pytest
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.discord.community import REPLY, Community, Reply, Spot, channel_of
+from opencrab.domain.discord.community import REPLY, Community, InteractionReply, Spot, channel_of
 from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.erasure.request import Scope, Wish
 from opencrab.domain.errors import NeverSent, Unavailable
 from opencrab.domain.memory.memory import MEMORY, Memory, Provenance
 from opencrab.domain.value import Language
 from opencrab.engine.erasure.erase import forget
-from opencrab.engine.turn.pace import Outcome
+from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.discord.interactions.ask_command import Errand, errand_of
 from opencrab.gateways.discord.interactions.interaction import parse
 from tests.crash.outside import Reply as Said
@@ -30,7 +30,7 @@ def test_a_question_becomes_a_turn_and_its_answer_goes_to_the_interaction(any_st
     stage = any_stage
     stage.agent("crab")
     raw = stage.door.command("ask", agent="crab", text="元気ですか?")
-    assert stage.does(raw) is Outcome.FINISHED
+    assert stage.does(raw) is MessageOutcome.FINISHED
     assert stage.texts == []
     stage.works()
     (heard,) = stage.room.heard
@@ -47,7 +47,7 @@ def test_how_to_answer_is_kept_before_anybody_answers(stage: Stage) -> None:
     stage.does(raw)
     fact = stage.house.home.facts.get(INSTALLATION_FACTS, REPLY, raw["id"])
     assert fact is not None
-    reply = fact.read(Reply)
+    reply = fact.read(InteractionReply)
     assert (reply.token, reply.channel_id, reply.guild_id) == (raw["token"], CHANNEL, GUILD)
     assert fact.expires_at == stage.house.clock.now() + timedelta(days=2)
 
@@ -349,8 +349,8 @@ def test_a_memory_stays_one_when_its_answer_gets_lost(stage: Stage, error: Unava
     stage.agent("crab")
     raw = stage.door.menu("Remember this", "会議は月曜")
     stage.discord.failing.append(error)
-    assert stage.does(raw) is Outcome.CONTINUE
-    assert stage.does(raw, count=2) is Outcome.FINISHED
+    assert stage.does(raw) is MessageOutcome.CONTINUE
+    assert stage.does(raw, count=2) is MessageOutcome.FINISHED
     assert len(memories(stage)) == 1
     assert len(stage.texts) == 1
 

@@ -11,7 +11,7 @@ from opencrab.domain.errors import NeverSent, NotFound, Unavailable
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.outcome import Outcome
 from opencrab.engine.approvals import approvals
-from opencrab.engine.turn.pace import Outcome as Ended
+from opencrab.engine.turn.pace import MessageOutcome as Ended
 from opencrab.gateways.discord.interactions.buttons import used_up
 from tests.crash.outside import Reply
 from tests.discord.recording import HANA, TARO

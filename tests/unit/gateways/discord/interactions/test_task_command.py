@@ -14,8 +14,8 @@ from opencrab.domain.goals.goal import Goal, GoalStatus
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.instructions import Asker, goals
 from opencrab.engine.goals.pausing import goal_fact
-from opencrab.engine.turn.pace import Outcome
-from opencrab.ports.models.model import Said
+from opencrab.engine.turn.pace import MessageOutcome
+from opencrab.ports.models.model import ChatMessage
 from tests.crash.outside import Reply
 from tests.discord.recording import CHANNEL, HANA, TARO
 from tests.unit.gateways.discord.stage import GUEST, USER_ROLE, Stage
@@ -45,7 +45,7 @@ def test_an_instruction_becomes_a_goal_whose_panel_is_the_answer(any_stage: Stag
     desk = any_stage
     desk.agent("crab", WAITS)
     raw = desk.door.command("task", agent="crab", instruction="メモを整理して")
-    assert desk.does(raw) is Outcome.FINISHED
+    assert desk.does(raw) is MessageOutcome.FINISHED
     made = goal(desk)
     assert made.channel == channel_of(CHANNEL, raw["id"])
     assert (made.authority, made.door) == (Authority.OWNER, Source.DISCORD)
@@ -180,7 +180,7 @@ def test_a_user_who_steers_is_not_taken_for_the_owner(desk: Stage) -> None:
     (shown,) = [
         each.text
         for each in desk.house.provider.seen[0].turns
-        if isinstance(each, Said) and each.text.endswith("急いで")
+        if isinstance(each, ChatMessage) and each.text.endswith("急いで")
     ]
     assert shown.startswith("[オーナーではない人からの指示: ")
     assert f"(discord-{HANA})" in shown
@@ -210,9 +210,9 @@ def test_an_instruction_whose_panel_cannot_be_told_of_is_tried_again(desk: Stage
     up = desk.runtime
     raw = desk.door.command("task", agent="crab", instruction="x")
     desk.house.runtime = replace(up, home=replace(up.home, deliveries=deliveries))
-    assert desk.does(raw) is Outcome.CONTINUE
+    assert desk.does(raw) is MessageOutcome.CONTINUE
     desk.house.runtime = up
-    assert desk.does(raw, count=2) is Outcome.FINISHED
+    assert desk.does(raw, count=2) is MessageOutcome.FINISHED
     desk.delivers()
     assert [panel.goal for _, panel in desk.room.panels] == ["G1"]
     assert len(goals(desk.runtime.home, "crab")) == 1

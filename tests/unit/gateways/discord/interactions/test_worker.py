@@ -10,7 +10,7 @@ from opencrab.domain.discord.community import Community
 from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.errors import Invalid, NeverSent, NotFound, Refused, Unavailable
 from opencrab.engine.goals.instructions import goals
-from opencrab.engine.turn.pace import Outcome
+from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.discord.interactions.acks import CHOICES_ID, CHOICES_KIND
 from opencrab.gateways.discord.interactions.worker import TRIES, handle
 from opencrab.ports.turn.queue import Delivery
@@ -29,7 +29,7 @@ def test_what_is_no_interaction_is_put_aside(
 ) -> None:
     delivery = Delivery(body=body, group="g", receipt="r", count=1)
     with caplog.at_level(logging.WARNING):
-        assert handle(stage.runtime, delivery) is Outcome.FINISHED
+        assert handle(stage.runtime, delivery) is MessageOutcome.FINISHED
     assert "put aside" in caplog.text
     assert [letter for letter, _ in dead(stage)] == [body]
     assert stage.texts == []
@@ -39,7 +39,7 @@ def test_nothing_is_done_where_discord_is_switched_off(stage: Stage) -> None:
     stage.agent("crab")
     stage.house.runtime = stage.replaced(discord=None)
     raw = stage.door.command("ask", agent="crab", text="元気?")
-    assert stage.does(raw) is Outcome.FINISHED
+    assert stage.does(raw) is MessageOutcome.FINISHED
     assert stage.session() is None
 
 
@@ -65,7 +65,7 @@ def test_what_cannot_be_answered_now_comes_again_and_is_answered_once(
     raw = stage.door.command(command)
     stage.discord.failing += [NeverSent("10015"), Unavailable("503")]
     outcomes = [stage.does(raw, count=count) for count in (1, 2, 3)]
-    assert outcomes == [Outcome.CONTINUE, Outcome.CONTINUE, Outcome.FINISHED]
+    assert outcomes == [MessageOutcome.CONTINUE, MessageOutcome.CONTINUE, MessageOutcome.FINISHED]
     assert len(stage.texts) == 1
     assert dead(stage) == ()
 
@@ -83,7 +83,7 @@ def test_it_comes_again_for_half_a_minute(stage: Stage) -> None:
             stage.house.clock.advance(1)
             continue
         seen += 1
-        if handle(stage.runtime, taken) is Outcome.FINISHED:
+        if handle(stage.runtime, taken) is MessageOutcome.FINISHED:
             queue.done(taken.receipt)
     assert seen == TRIES
     assert 15 <= (stage.house.clock.now() - began).total_seconds() <= 60
@@ -95,7 +95,7 @@ def test_at_the_last_try_people_are_told_and_a_copy_is_kept(
     raw = stage.door.command("session status")
     stage.discord.failing += [Unavailable("503")]
     with caplog.at_level(logging.WARNING):
-        assert stage.does(raw, count=TRIES) is Outcome.FINISHED
+        assert stage.does(raw, count=TRIES) is MessageOutcome.FINISHED
     assert stage.texts == [
         "⚠️ いま処理できませんでした。反映されていなければ、もう一度お試しください。"
     ]
@@ -105,20 +105,20 @@ def test_at_the_last_try_people_are_told_and_a_copy_is_kept(
 
 def test_who_cannot_be_told_either_leaves_a_copy(stage: Stage) -> None:
     stage.discord.failing += [Unavailable("503"), Unavailable("503")]
-    assert stage.does(stage.door.command("session status"), count=TRIES) is Outcome.FINISHED
+    assert stage.does(stage.door.command("session status"), count=TRIES) is MessageOutcome.FINISHED
     assert len(dead(stage)) == 1
 
 
 def test_what_kills_its_workers_is_given_up_unread(stage: Stage) -> None:
     stage.agent("crab")
     raw = stage.door.command("task", agent="crab", instruction="x", of={"locale": "en-US"})
-    assert stage.does(raw, count=TRIES + 1) is Outcome.FINISHED
+    assert stage.does(raw, count=TRIES + 1) is MessageOutcome.FINISHED
     assert "try again" in stage.texts[0]
     assert goals(stage.runtime.home, "crab") == ()
 
 
 def test_a_button_that_is_given_up_is_told_beside_its_message(stage: Stage) -> None:
-    assert stage.does(stage.door.press("oc:fb:t:u"), count=TRIES + 1) is Outcome.FINISHED
+    assert stage.does(stage.door.press("oc:fb:t:u"), count=TRIES + 1) is MessageOutcome.FINISHED
     assert stage.discord.told[0].how == "follow_up"
 
 
@@ -128,13 +128,13 @@ def test_who_can_be_answered_no_more_is_left(
 ) -> None:
     stage.discord.failing.append(error)  # type: ignore[arg-type]
     with caplog.at_level(logging.WARNING):
-        assert stage.does(stage.door.command("session status")) is Outcome.FINISHED
+        assert stage.does(stage.door.command("session status")) is MessageOutcome.FINISHED
     assert "answered no more" in caplog.text
 
 
 def test_an_answer_that_discord_does_not_take_is_followed_by_a_plain_one(stage: Stage) -> None:
     stage.discord.failing.append(Invalid("50035"))
-    assert stage.does(stage.door.command("session status")) is Outcome.FINISHED
+    assert stage.does(stage.door.command("session status")) is MessageOutcome.FINISHED
     assert stage.discord.told[0].how == "edit_reply"
     assert len(stage.texts) == 1
 

@@ -14,7 +14,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from opencrab.domain.errors import Exhausted, OpenCrabError, Unauthenticated, Unavailable
-from opencrab.gateways.rest.conversation.websocket import FRAME_BYTES, Held, offer, router
+from opencrab.gateways.rest.conversation.websocket import FRAME_BYTES, OpenSocket, offer, router
 from opencrab.gateways.rest.http.polling import NextChange, PollingWatch, Watch
 
 
@@ -87,7 +87,7 @@ def held(socket: Socket, words: Words, watch: Watch | None = None) -> None:
 
     async def hold() -> None:
         async with asyncio.timeout(10):
-            made = Held(socket, words, take_seconds=0.05, close_seconds=0.05)  # type: ignore[arg-type]
+            made = OpenSocket(socket, words, take_seconds=0.05, close_seconds=0.05)  # type: ignore[arg-type]
             await made.until_over(watch or PollingWatch(0.01))
 
     asyncio.run(hold())

@@ -118,7 +118,7 @@ def report(arguments: Report, context: ActionContext) -> ActionResult:
     receipts = _together(goal.receipts, context)
     known = tuple(dict.fromkeys((*(r for task in goal.tasks for r in task.receipts), *receipts)))
     language = context.agent.language
-    unconfirmed = _unconfirmed(arguments, goal, known, language)
+    unconfirmed = _unconfirmed_claims(arguments, goal, known, language)
     ended = goal.replaced(
         status=GoalStatus.COMPLETED,
         stuck="",
@@ -128,7 +128,7 @@ def report(arguments: Report, context: ActionContext) -> ActionResult:
         taint=goal.taint or context.turn.taint,
         ended_at=context.clock.now(),
     )
-    text = _told(arguments, ended, known, language)
+    text = _render_report(arguments, ended, known, language)
     ended = ended.replaced(report=text)
     effect = GoalEnded(goal=goal.id, message=goal_message(ended))
     return ActionResult.done(
@@ -182,7 +182,7 @@ def _together(earlier: tuple[Receipt, ...], context: ActionContext) -> tuple[Rec
     return tuple(dict.fromkeys((*earlier, *context.receipts)))[:RECEIPTS]
 
 
-def _unconfirmed(
+def _unconfirmed_claims(
     arguments: Report, goal: Goal, known: tuple[Receipt, ...], language: Language
 ) -> tuple[str, ...]:
     """What the report claims and the journal does not know."""
@@ -196,7 +196,9 @@ def _unconfirmed(
     return tuple(claims)
 
 
-def _told(arguments: Report, goal: Goal, known: tuple[Receipt, ...], language: Language) -> str:
+def _render_report(
+    arguments: Report, goal: Goal, known: tuple[Receipt, ...], language: Language
+) -> str:
     """The report as people read it: the agent's words, then what the journal knows."""
     rows = [arguments.summary.strip(), "", *map(task_message, goal.tasks)]
     rows.append(f"[{goal.id}] {goal.name} / {completion(goal.tasks)}%")

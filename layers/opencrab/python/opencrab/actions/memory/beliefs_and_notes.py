@@ -24,7 +24,7 @@ from opencrab.domain.memory.belief_index import (
     same_claim,
 )
 from opencrab.domain.memory.knowledge_graph import Edge, KnowledgeSource, Node, Relation
-from opencrab.domain.memory.knowledge_link import Link
+from opencrab.domain.memory.knowledge_link import KnowledgeLink
 from opencrab.domain.memory.peer import INTERESTS, PEER, Peer, record_collaboration
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook, with_belief, with_peer
 from opencrab.domain.memory.working_memory import (
@@ -111,7 +111,7 @@ def form_belief(arguments: FormBelief, context: ActionContext) -> ActionResult:
         return _keeping_belief(stored.holding(new), new, context, confirmed=False)
     _require_vouching(known, context)
     if context.turn.id in known.evidence:
-        return _told(known, confirmed=False)
+        return _belief_result(known, confirmed=False)
     after = revise_belief(known, Outcome.SUCCESS, new.evidence, context.clock.now())
     return _keeping_belief(stored.holding(after), after, context, confirmed=True)
 
@@ -201,7 +201,7 @@ def link_knowledge(arguments: LinkKnowledge, context: ActionContext) -> ActionRe
         updated_at=now,
     )
     origin = node(label=_label("origin", arguments.origin), content=content)
-    linking = Link(origin, edge, node(label=_label("target", arguments.target)))
+    linking = KnowledgeLink(origin, edge, node(label=_label("target", arguments.target)))
     facts, agent_id = context.reach.facts, context.agent.id
     stored = facts.several(agent_id, *linking.names)
     kept, changes = linking.changes(agent_id, stored, partial(_count, context))
@@ -293,10 +293,10 @@ def _keeping_belief(
     fact: Fact, belief: Belief, context: ActionContext, *, confirmed: bool
 ) -> ActionResult:
     outlook = _outlook(context, lambda outlook: with_belief(outlook, belief))
-    return _told(belief, confirmed=confirmed).keeping(fact, *outlook)
+    return _belief_result(belief, confirmed=confirmed).keeping(fact, *outlook)
 
 
-def _told(belief: Belief, *, confirmed: bool) -> ActionResult:
+def _belief_result(belief: Belief, *, confirmed: bool) -> ActionResult:
     told = {"belief_id": belief.id, "confidence": round(belief.confidence, 4)}
     return ActionResult.done(**told, confirmed=confirmed, tainted=belief.tainted)
 

@@ -73,7 +73,7 @@ def browse_history(arguments: BrowseHistory, context: ActionContext) -> ActionRe
     wanted = arguments.id.strip()
     cleared = clearance(context.turn.authority, context.session, context.turn.principal_id)
     if _SUMMARY_ID.fullmatch(wanted):
-        return _opened(wanted.upper(), arguments.first or 1, context, cleared)
+        return _read_summary(wanted.upper(), arguments.first or 1, context, cleared)
     if line := _LINE_ID.fullmatch(wanted):
         session, place = _session(line[1], context), int(line[2])
         first = max(place - NEIGHBOURS, 1)
@@ -84,7 +84,7 @@ def browse_history(arguments: BrowseHistory, context: ActionContext) -> ActionRe
         )
     if arguments.first is not None or arguments.last is not None or arguments.session_id:
         return _lines(_range(arguments, context), context, cleared)
-    return _listed(arguments.before.strip(), context, cleared)
+    return _list_summaries(arguments.before.strip(), context, cleared)
 
 
 def _range(arguments: BrowseHistory, context: ActionContext) -> _Wanted:
@@ -161,7 +161,7 @@ def _fitting(rows: Iterable[Row]) -> tuple[list[dict[str, Any]], Row | None]:
     return shown, None
 
 
-def _opened(
+def _read_summary(
     summary_id: str, first: int, context: ActionContext, cleared: Clearance
 ) -> ActionResult:
     """A summary from a character of its text on, as much as fits."""
@@ -191,12 +191,12 @@ def _beginning(text: str) -> str:
     return text
 
 
-def _listed(before: str, context: ActionContext, cleared: Clearance) -> ActionResult:
+def _list_summaries(before: str, context: ActionContext, cleared: Clearance) -> ActionResult:
     """The newest summaries that may be heard, and where the next page begins."""
     if before and not _SUMMARY_ID.fullmatch(before):
         raise Invalid(f"{before[:100]!r} is no id", field="before", cure="ids look like S12")
     key = summary_key(before.upper()) if before else ""
-    heard = list(islice(_heard(key, context, cleared), LISTED + 1))
+    heard = list(islice(_visible_summaries(key, context, cleared), LISTED + 1))
     more, heard = len(heard) > LISTED, heard[:LISTED]
     told: dict[str, Any] = {"summaries": [_head(summary) for summary in heard]}
     if more:
@@ -204,7 +204,7 @@ def _listed(before: str, context: ActionContext, cleared: Clearance) -> ActionRe
     return ActionResult.done(**told).replaced(taint=any(summary.tainted for summary in heard))
 
 
-def _heard(key: str, context: ActionContext, cleared: Clearance) -> Iterator[Summary]:
+def _visible_summaries(key: str, context: ActionContext, cleared: Clearance) -> Iterator[Summary]:
     """Summaries that may be heard, the newest first; of others nobody learns how many there are."""
     for _ in range(_PAGES):
         page = context.reach.facts.page(

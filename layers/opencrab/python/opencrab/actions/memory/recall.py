@@ -111,7 +111,7 @@ def search_my_history(arguments: SearchMyHistory, context: ActionContext) -> Act
     query = _query(arguments, context)
     everything = context.reach.search.search(context.agent.id, query)
     found, could_hide, hidden = _left(everything, query, context)
-    shown = _shown(found, query, context)
+    shown = _render_hits(found, query, context)
     result = ActionResult.done(query=arguments.query, count=len(shown), results=shown)
     ids = tuple(row.get("memory_id") or row["id"] for row in shown if row["kind"] in _COUNTED)
     if ids or could_hide:
@@ -142,7 +142,7 @@ def summarize_and_save(arguments: SummarizeAndSave, context: ActionContext) -> A
     kept = {"memory_id": memory.id, "category": memory.category}
     if not path:
         return ActionResult.done(**kept).keeping(*facts)
-    written = _written(path, arguments.content, context)
+    written = _write_summary_file(path, arguments.content, context)
     return ActionResult.done(written, **kept, path=written.path).keeping(*facts)
 
 
@@ -234,7 +234,7 @@ def _moment(field: str, text: str, *, after: bool) -> datetime:
         ) from None
 
 
-def _written(path: str, text: str, context: ActionContext) -> FileWritten:
+def _write_summary_file(path: str, text: str, context: ActionContext) -> FileWritten:
     """The summary as a file."""
     condition, clean = context.prepared["condition"], writes_clean(context)
     files = context.reach.files
@@ -249,7 +249,9 @@ def _written(path: str, text: str, context: ActionContext) -> FileWritten:
     return FileWritten(path=info.path, sha256=info.sha256, size=info.size)
 
 
-def _shown(found: Iterable[Found], query: Query, context: ActionContext) -> list[dict[str, Any]]:
+def _render_hits(
+    found: Iterable[Found], query: Query, context: ActionContext
+) -> list[dict[str, Any]]:
     """What was found as the model reads it, as much as fits; memories come with their ids.
 
     Scores are for whoever may hear everything: they depend on how often others said a word.
@@ -257,7 +259,7 @@ def _shown(found: Iterable[Found], query: Query, context: ActionContext) -> list
     shown = list[dict[str, Any]]()
     room = min(SHOWN_BYTES, PAGED_BYTES - _HEAD_BYTES - json_bytes(query.text))
     for each in found:
-        told = _told(each, context)
+        told = _render_hit(each, context)
         if query.clearance.whole:
             told["score"] = float(f"{each.score:.3g}")
         room -= json_bytes(told) + len(", ")
@@ -267,7 +269,7 @@ def _shown(found: Iterable[Found], query: Query, context: ActionContext) -> list
     return shown
 
 
-def _told(found: Found, context: ActionContext) -> dict[str, Any]:
+def _render_hit(found: Found, context: ActionContext) -> dict[str, Any]:
     row = found.row
     told: dict[str, Any] = {
         "id": row.id,

@@ -7,7 +7,7 @@ from opencrab.domain.agents import core_memory
 from opencrab.domain.agents.agent_state import MIND, Mind
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.document import FACTS_AT_ONCE, Fact, new_fact
-from opencrab.domain.erasure.request import FORGOTTEN, MARKS_KEPT, Mark, Scope
+from opencrab.domain.erasure.request import FORGOTTEN, MARKS_KEPT, ErasureMark, Scope
 from opencrab.domain.errors import Invalid, NotFound, Refused, Unavailable
 from opencrab.domain.memory import write_policy
 from opencrab.domain.memory.memory import (
@@ -92,7 +92,7 @@ def take_in(
     verdict = write_policy.judge_memory(new, similar, replaces=replaced)
     if verdict.reason is not None:
         return refuse_memory(verdict.reason, context)
-    return _stored(verdict.ruling, verdict.memory or new, facts, linked, context)
+    return _store_memory(verdict.ruling, verdict.memory or new, facts, linked, context)
 
 
 def refuse_memory(reason: Reason, context: ActionContext) -> ActionResult:
@@ -123,7 +123,7 @@ def drop(fact: Fact, context: ActionContext) -> ActionResult:
     linked and gone is shown nowhere.
     """
     agent_id, memory, now = context.agent.id, fact.read(Memory), context.clock.now()
-    mark = Mark(scope=Scope.MEMORY, refs=(row_of_memory(memory).id,), at=now)
+    mark = ErasureMark(scope=Scope.MEMORY, refs=(row_of_memory(memory).id,), at=now)
     marked = new_fact(
         agent_id, FORGOTTEN, context.clock.new_id(), mark, expires_at=now + MARKS_KEPT
     )
@@ -189,7 +189,7 @@ def _may_touch(memory: Memory, context: ActionContext) -> bool:
     return users and bool(turn.principal_id) and memory.person_id == turn.principal_id
 
 
-def _stored(
+def _store_memory(
     ruling: Ruling,
     memory: Memory,
     facts: dict[str, Fact],
@@ -215,7 +215,7 @@ def _stored(
     told: dict[str, object] = {"memory_id": memory.id, "category": memory.category}
     if ruling is not Ruling.KEPT:
         told["ruling"] = ruling.value
-    elif similar := _told(facts.values(), context):
+    elif similar := _similar_excerpts(facts.values(), context):
         told["similar"] = similar
     if memory.category == CORE and memory.tainted:
         told["hint"] = "it is not told in every turn until an owner approves it"
@@ -238,7 +238,7 @@ def _similar(new: Memory, context: ActionContext) -> dict[str, Fact]:
     return {fact.id: fact for fact in facts if fact is not None}
 
 
-def _told(facts: Iterable[Fact], context: ActionContext) -> list[dict[str, str]]:
+def _similar_excerpts(facts: Iterable[Fact], context: ActionContext) -> list[dict[str, str]]:
     """Memories on the same subject, for an author who knows that one of them no longer holds."""
     heard = (memory for fact in facts if may_hear(memory := fact.read(Memory), context))
     clean = [memory for memory in heard if not memory.tainted]

@@ -95,7 +95,7 @@ def save_model_insight(arguments: SaveModelInsight, context: ActionContext) -> A
         outcome=Outcome.PARTIAL,
         lesson=lesson,
         about_turn=turn.id,
-        model=_meant(arguments.model, context),
+        model=_resolve_model_name(arguments.model, context),
         tainted=turn.taint or not vouches(turn),
         turn_id=turn.id,
         session_id=context.session.id,
@@ -106,7 +106,7 @@ def save_model_insight(arguments: SaveModelInsight, context: ActionContext) -> A
     return ActionResult.done(experience_id=lived.id, model=lived.model).keeping(fact)
 
 
-def _meant(given: str, context: ActionContext) -> str:
+def _resolve_model_name(given: str, context: ActionContext) -> str:
     """The model that an insight is about, by its full name where there is such a model."""
     named = on_one_line(given)[:_MODEL]
     routing = context.reach.models.routing

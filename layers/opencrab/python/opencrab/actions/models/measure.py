@@ -167,7 +167,7 @@ def compare_models(arguments: CompareModels, context: ActionContext) -> ActionRe
     require_insider(context)
     evidence = _evidence(context)
     used = {parts_of(key)[2] for key in evidence.models}
-    names = dict.fromkeys(_named(each, used, context) for each in arguments.models)
+    names = dict.fromkeys(_resolve_model_name(each, used, context) for each in arguments.models)
     if len(names) < 2:  # noqa: PLR2004  - two sides of a comparison
         raise Invalid(
             "these are names of one and the same model", field="models", cure="name another one"
@@ -242,7 +242,7 @@ def _evidence(context: ActionContext) -> Evidence:
     return load_known(context.reach.facts, context.agent.id).evidence
 
 
-def _named(reference: str, used: set[str], context: ActionContext) -> str:
+def _resolve_model_name(reference: str, used: set[str], context: ActionContext) -> str:
     """The full name of a model: one that was used, or one that there is; raises Invalid."""
     if reference in used:
         return reference

@@ -31,9 +31,9 @@ from opencrab.domain.learning.change import (
     telling,
 )
 from opencrab.domain.learning.model_selection import (
-    Choice,
+    CandidateModel,
     Gain,
-    Ground,
+    SelectionInput,
     adjustment,
     choose_models,
     current,
@@ -94,7 +94,7 @@ def optimize_model_selection(
     seed = f"{context.agent.id}/{context.turn.id}"
     follows = choose_models(ground, aim, context.clock.now(), seed=seed)
     found, still = follows.found, follows.still
-    told = _told(ground, found, still)
+    told = _optimization_report(ground, found, still)
     if not found:
         word = "no_choice" if not ground.choices else _nothing(still)
         return ActionResult.done(status=word, note=sentence(word, context.agent.language), **told)
@@ -131,12 +131,12 @@ def _aim(arguments: OptimizeModelSelection, context: ActionContext) -> Aim:
     )
 
 
-def _ground(aim: Aim, mind: Mind, context: ActionContext) -> Ground:
+def _ground(aim: Aim, mind: Mind, context: ActionContext) -> SelectionInput:
     agent, reach = context.agent, context.reach
     have = load_known(reach.facts, agent.id)
     page = reach.facts.page(agent.id, ADJUSTMENT, limit=_EARLIER, newest_first=True)
     limit = reach.limits.changed(reach.budgets.limits()).agent_day(agent.day_limit_micro_usd)
-    return Ground(
+    return SelectionInput(
         agent=agent,
         mind=mind,
         routing=reach.models.routing,
@@ -146,7 +146,7 @@ def _ground(aim: Aim, mind: Mind, context: ActionContext) -> Ground:
         if have.open
         else (),
         choices={
-            alias: Choice(name=info.name, price=info.price)
+            alias: CandidateModel(name=info.name, price=info.price)
             for alias, info in selectable(context).items()
             if info.price is not None
         },
@@ -177,14 +177,18 @@ def _leave(aim: Aim, context: ActionContext) -> str:
 
 
 def _make(
-    made: _Made, word: str, ground: Ground, found: Mapping[str, Mixed], context: ActionContext
+    made: _Made,
+    word: str,
+    ground: SelectionInput,
+    found: Mapping[str, Mixed],
+    context: ActionContext,
 ) -> None:
     """Add the changes, or proposals of them, that one transaction has room for."""
     now, agent_id = context.clock.now(), context.agent.id
     state = AdjustmentState.APPLIED if word == "applied" else AdjustmentState.PROPOSED
     for name, mixed in found.items():
         change = adjustment(ground, name, mixed, now, by=context.turn.id, state=state)
-        if state is AdjustmentState.PROPOSED and (same := _proposed(ground, change)):
+        if state is AdjustmentState.PROPOSED and (same := _open_proposal_id(ground, change)):
             made.changes.append(same)
             continue
         ends = _over(ground, change, context)
@@ -196,7 +200,7 @@ def _make(
         made.mind = mixed_as(made.mind, name, change.after)
 
 
-def _proposed(ground: Ground, change: Adjustment) -> str:
+def _open_proposal_id(ground: SelectionInput, change: Adjustment) -> str:
     """The id of an open proposal that says the same; "" for none."""
     for each in about(ground.earlier, change.subject):
         is_open = each.state is AdjustmentState.PROPOSED and each.at > change.at - _FRESH
@@ -205,7 +209,7 @@ def _proposed(ground: Ground, change: Adjustment) -> str:
     return ""
 
 
-def _over(ground: Ground, change: Adjustment, context: ActionContext) -> list[Fact]:
+def _over(ground: SelectionInput, change: Adjustment, context: ActionContext) -> list[Fact]:
     """Earlier changes of the same that this one ends: proposals, and what holds if it holds.
 
     What became of one since it was read, as somebody else followed or ended it, stays.
@@ -220,7 +224,9 @@ def _over(ground: Ground, change: Adjustment, context: ActionContext) -> list[Fa
     return facts
 
 
-def _told(ground: Ground, found: Mapping[str, Mixed], still: Mapping[str, str]) -> dict[str, Any]:
+def _optimization_report(
+    ground: SelectionInput, found: Mapping[str, Mixed], still: Mapping[str, str]
+) -> dict[str, Any]:
     """What holds, what should, and what that is expected to bring, with the design's fields."""
     present = {name: _present(ground, name) for name in names(ground)[:TOLD]}
     better = {name: telling(mix(name, each))["weights"] for name, each in found.items()}
@@ -238,12 +244,12 @@ def _told(ground: Ground, found: Mapping[str, Mixed], still: Mapping[str, str]) 
     }
 
 
-def _present(ground: Ground, name: str) -> dict[str, float]:
+def _present(ground: SelectionInput, name: str) -> dict[str, float]:
     held = mix_of(ground.mind, name)
     return dict(held.weights) if held else {current(ground, name) or model_asked(ground, name): 1.0}
 
 
-def _task(ground: Ground, change: Gain, mixed: Mixed) -> dict[str, Any]:
+def _task(ground: SelectionInput, change: Gain, mixed: Mixed) -> dict[str, Any]:
     purpose, _, task_type = change.subject.partition("/")
     expected = {
         "quality": change.quality,

@@ -81,7 +81,7 @@ def select_llm(arguments: SelectLlm, context: ActionContext) -> ActionResult:
 )
 def get_available_models(arguments: GetAvailableModels, context: ActionContext) -> ActionResult:
     """List the models that you may select, with prices (USD per million tokens) and limits."""
-    listed = (_described(alias, context) for alias in _selectable(context))
+    listed = (_describe_model(alias, context) for alias in _selectable(context))
     return ActionResult.done(models=list(listed))
 
 
@@ -139,7 +139,7 @@ def _remember(arguments: SelectLlm, context: ActionContext) -> None:
     context.reach.agents.save(changed)
 
 
-def _described(alias: str, context: ActionContext) -> dict[str, Any]:
+def _describe_model(alias: str, context: ActionContext) -> dict[str, Any]:
     try:
         info = context.reach.models.get(alias).info
     except Invalid as error:

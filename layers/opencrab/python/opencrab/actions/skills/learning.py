@@ -103,7 +103,7 @@ def learn_from_experience(arguments: LearnFromExperience, context: ActionContext
     """Keep what a success or failure taught you; with `skill_name` as a skill."""
     outcome = Outcome(arguments.outcome)
     lived = _experience(context, arguments.experience, arguments.lesson, outcome)
-    return _kept(arguments, lived, context, SourceType.EXPERIENCE)
+    return _store_experience(arguments, lived, context, SourceType.EXPERIENCE)
 
 
 @group.action(
@@ -120,7 +120,7 @@ def learn_from_peer(arguments: LearnFromPeer, context: ActionContext) -> ActionR
     lived = _experience(
         context, arguments.observation, arguments.lesson, Outcome.SUCCESS, person=peer
     )
-    return _kept(arguments, lived, context, SourceType.PEER)
+    return _store_experience(arguments, lived, context, SourceType.PEER)
 
 
 @group.action(
@@ -134,7 +134,7 @@ def reflect_and_learn(arguments: ReflectAndLearn, context: ActionContext) -> Act
     """Keep what you see when you look back; with `skill_name` as a skill."""
     lived = _experience(context, arguments.reflection, arguments.lesson, Outcome.PARTIAL)
     lived = lived.replaced(model=on_one_line(arguments.model)[:_MODEL])
-    return _kept(arguments, lived, context, SourceType.REFLECTION)
+    return _store_experience(arguments, lived, context, SourceType.REFLECTION)
 
 
 @group.action(
@@ -227,7 +227,7 @@ def _experience(
     )
 
 
-def _kept(
+def _store_experience(
     arguments: LearnFromExperience | LearnFromPeer | ReflectAndLearn,
     lived: Experience,
     context: ActionContext,

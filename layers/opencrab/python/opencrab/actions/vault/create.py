@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field, JsonValue
 
 from opencrab.actions.vault.lookup import (
-    Stored,
+    StoredNote,
     answer,
     append_lines,
     find_path,
@@ -95,7 +95,7 @@ def _create(arguments: CreateNote, context: ActionContext) -> dict[str, Any]:
         raise Invalid("a template is made of its content", field="template", cure="leave it out")
     now = seconds(context)
     ready = prepare_write(
-        context, path, _created(arguments, context, path, now), over=None, now=now
+        context, path, _new_note_text(arguments, context, path, now), over=None, now=now
     )
     is_clean = not arguments.template or _template(arguments.template, context).is_clean
     return {**ready, "is_clean": is_clean}
@@ -113,7 +113,7 @@ def _create(arguments: CreateNote, context: ActionContext) -> dict[str, Any]:
 def create_note(arguments: CreateNote, context: ActionContext) -> ActionResult:
     """Create a note in your vault; `[[Title]]` in it links to another note."""
     path, now = context.prepared["path"], context.prepared["now"]
-    return answer(write(context, lambda: _created(arguments, context, path, now)))
+    return answer(write(context, lambda: _new_note_text(arguments, context, path, now)))
 
 
 def _apply(arguments: ApplyTemplate, context: ActionContext) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def _apply(arguments: ApplyTemplate, context: ActionContext) -> dict[str, Any]:
     path, stored = _target(arguments, context, template, now)
     if is_template(path):
         raise Invalid("a template cannot be filled into a template", cure="name a note")
-    text = _applied(arguments, template.text, path, stored, now)
+    text = _templated_note_text(arguments, template.text, path, stored, now)
     ready = prepare_write(context, path, text, over=stored, now=now)
     return {**ready, "is_clean": ready["is_clean"] and template.is_clean}
 
@@ -142,28 +142,30 @@ def apply_template(arguments: ApplyTemplate, context: ActionContext) -> ActionRe
     def text() -> str:
         stored = None if is_new else read_one(context, ready["path"])
         template = _template(arguments.template_name, context)
-        return _applied(arguments, template.text, ready["path"], stored, ready["now"])
+        return _templated_note_text(arguments, template.text, ready["path"], stored, ready["now"])
 
     return answer(write(context, text), created=is_new)
 
 
-def _created(arguments: CreateNote, context: ActionContext, path: str, now: str) -> str:
+def _new_note_text(arguments: CreateNote, context: ActionContext, path: str, now: str) -> str:
     given = note_of(arguments.content)
     if is_template(path):
         return arguments.content
     if not arguments.template:
-        return _begun(given, arguments.title, now)
+        return _add_front_matter(given, arguments.title, now)
     template = _template(arguments.template, context).text
     variables: dict[str, JsonValue] = {"content": given.body}
-    filled = _filled(template, variables, arguments.title, now)
+    filled = _fill_template(template, variables, arguments.title, now)
     if not has_placeholder(template, "content") and given.body:
         filled = filled.with_body(append_lines(filled.body, given.body))
-    return _begun(given.with_body(filled.body).completed_by(filled), arguments.title, now)
+    return _add_front_matter(
+        given.with_body(filled.body).completed_by(filled), arguments.title, now
+    )
 
 
 def _target(
     arguments: ApplyTemplate, context: ActionContext, template: Template, now: str
-) -> tuple[str, Stored | None]:
+) -> tuple[str, StoredNote | None]:
     """The note to fill a template into, or the path of a new one."""
     if arguments.target_note is None:
         title = arguments.variables.get("title") or f"{template.name} {now[:10]}"
@@ -180,25 +182,25 @@ def _target(
     return path, None
 
 
-def _applied(
-    arguments: ApplyTemplate, template: str, path: str, stored: Stored | None, now: str
+def _templated_note_text(
+    arguments: ApplyTemplate, template: str, path: str, stored: StoredNote | None, now: str
 ) -> str:
     name, variables = file_name(path), dict(arguments.variables)
     if stored is None:
         title = str(variables.get("title") or name)
-        return _begun(_filled(template, variables, title, now), title, now)
-    filled = _filled(template, variables, title_of(stored.note, name), now)
+        return _add_front_matter(_fill_template(template, variables, title, now), title, now)
+    filled = _fill_template(template, variables, title_of(stored.note, name), now)
     note = stored.note.with_body(append_lines(stored.note.body, filled.body)).completed_by(filled)
     return note.holding(UPDATED, now).text
 
 
-def _filled(template: str, variables: dict[str, JsonValue], title: str, now: str) -> Note:
+def _fill_template(template: str, variables: dict[str, JsonValue], title: str, now: str) -> Note:
     """A template with what is always known beside what was given."""
     known: dict[str, JsonValue] = {"title": title, "date": now[:10], "time": now[11:16]}
     return note_of(whole(render_template(template, known | variables)).replace("\x00", ""))
 
 
-def _begun(note: Note, title: str, now: str) -> str:
+def _add_front_matter(note: Note, title: str, now: str) -> str:
     """A new note's text: what OpenCrab itself says of it stands first."""
     body = note.body if not note.body or note.body.endswith("\n") else f"{note.body}\n"
     head = Note(body).holding(TITLE, title).holding(CREATED, now).holding(UPDATED, now)

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from opencrab.actions.vault.create import group
 from opencrab.actions.vault.lookup import (
-    Stored,
+    StoredNote,
     answer,
     append_lines,
     find_path,
@@ -29,7 +29,7 @@ from opencrab.domain.turn.action import ActionResult, Effect, FileDeleted
 from opencrab.domain.value import Language, ShortText, Text, Value
 from opencrab.domain.workspace.note import UPDATED, Note, note_of
 from opencrab.domain.workspace.wikilink import (
-    Index,
+    NoteIndex,
     card_of,
     context_line,
     in_context,
@@ -72,7 +72,7 @@ class RenameNote(Value):
 def _update(arguments: UpdateNote, context: ActionContext) -> dict[str, Any]:
     stored = read_one(context, find_path(context, arguments.path))
     now = seconds(context)
-    text = _updated(arguments, stored, now)
+    text = _updated_note_text(arguments, stored, now)
     return prepare_write(context, stored.info.path, text, over=stored, now=now)
 
 
@@ -88,7 +88,9 @@ def _update(arguments: UpdateNote, context: ActionContext) -> dict[str, Any]:
 def update_note(arguments: UpdateNote, context: ActionContext) -> ActionResult:
     """Replace a note's content, or add to its end with `append`."""
     path, now = context.prepared["path"], context.prepared["now"]
-    return answer(write(context, lambda: _updated(arguments, read_one(context, path), now)))
+    return answer(
+        write(context, lambda: _updated_note_text(arguments, read_one(context, path), now))
+    )
 
 
 def _link(arguments: CreateLink, context: ActionContext) -> dict[str, Any]:
@@ -103,7 +105,7 @@ def _link(arguments: CreateLink, context: ActionContext) -> dict[str, Any]:
         index.follow(each) == (path,) and text in {"", each.text} for each in links_in(scope)
     )
     ready = {"link": link, "added": not exists, "now": now}
-    changed = _linked(arguments, context, source, ready)
+    changed = _linked_note_text(arguments, context, source, ready)
     return prepare_write(context, source.info.path, changed, over=source, **ready)
 
 
@@ -123,7 +125,7 @@ def create_link(arguments: CreateLink, context: ActionContext) -> ActionResult:
     ready = context.prepared
     info = write(
         context,
-        lambda: _linked(arguments, context, read_one(context, ready["path"]), ready),
+        lambda: _linked_note_text(arguments, context, read_one(context, ready["path"]), ready),
     )
     return answer(info, link=ready["link"], added=ready["added"])
 
@@ -139,8 +141,8 @@ def _rename(arguments: RenameNote, context: ActionContext) -> dict[str, Any]:
     reading = read_all(context, note_files(context))
     others = [card for card in reading.cards if card.path != old]
     before, after = (
-        Index([*others, card_of(old, source.note)]),
-        Index([*others, card_of(new, note)]),
+        NoteIndex([*others, card_of(old, source.note)]),
+        NoteIndex([*others, card_of(new, note)]),
     )
     lost = shadowed_name(before, after, old, new)
     if lost is not None:
@@ -182,19 +184,21 @@ def rename_note(arguments: RenameNote, context: ActionContext) -> ActionResult:
     return result.replaced(side_effects=(*result.side_effects, FileDeleted(path=old)))
 
 
-def _updated(arguments: UpdateNote, stored: Stored, now: str) -> str:
+def _updated_note_text(arguments: UpdateNote, stored: StoredNote, now: str) -> str:
     old, path = stored.note, stored.info.path
     if is_template(path):
         return append_lines(old.text, arguments.content) if arguments.append else arguments.content
     if arguments.append:
-        return _stamped(path, old.with_body(append_lines(old.body, arguments.content)), now)
+        return _stamp_update_time(
+            path, old.with_body(append_lines(old.body, arguments.content)), now
+        )
     new = note_of(arguments.content)
     note = new.completed_by(old) if new.opening else old.with_body(new.body)
-    return _stamped(path, note, now)
+    return _stamp_update_time(path, note, now)
 
 
-def _linked(
-    arguments: CreateLink, context: ActionContext, source: Stored, ready: dict[str, Any]
+def _linked_note_text(
+    arguments: CreateLink, context: ActionContext, source: StoredNote, ready: dict[str, Any]
 ) -> str:
     """The source note's text with the link in it, which must be one there."""
     body, link = source.note.body, ready["link"]
@@ -207,9 +211,9 @@ def _linked(
         changed = in_context(body, link, arguments.context)
     if len(links_in(changed)) == len(links_in(body)):
         raise Invalid("there it would be code and no link", cure="choose another context")
-    return _stamped(source.info.path, source.note.with_body(changed), ready["now"])
+    return _stamp_update_time(source.info.path, source.note.with_body(changed), ready["now"])
 
 
-def _stamped(path: str, note: Note, now: str) -> str:
+def _stamp_update_time(path: str, note: Note, now: str) -> str:
     """A note's text with the time of its change; a template has none."""
     return note.text if is_template(path) else note.holding(UPDATED, now).text

@@ -13,7 +13,14 @@ from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.action import ActionResult, FileWritten
 from opencrab.domain.workspace.note import Note, note_of
-from opencrab.domain.workspace.wikilink import VAULT, Card, Index, card_of, is_template, note_path
+from opencrab.domain.workspace.wikilink import (
+    VAULT,
+    Card,
+    NoteIndex,
+    card_of,
+    is_template,
+    note_path,
+)
 from opencrab.ports.turn.action import ActionContext
 from opencrab.ports.workspace.files import ABSENT, FileInfo
 
@@ -25,7 +32,7 @@ _CANDIDATES = 10
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredNote:
     """One note as it is stored."""
 
     info: FileInfo
@@ -36,14 +43,14 @@ class Stored:
 class Reading:
     """What the vault's notes say; `unread` counts those beyond the limits or without text."""
 
-    stored: tuple[Stored, ...]
+    stored: tuple[StoredNote, ...]
     cards: tuple[Card, ...]
     unread: int
 
     @cached_property
-    def index(self) -> Index:
+    def index(self) -> NoteIndex:
         """What the names in the vault mean."""
-        return Index(self.cards)
+        return NoteIndex(self.cards)
 
     def told(self) -> dict[str, int]:
         """What a result says of the notes that were left out."""
@@ -58,7 +65,7 @@ def note_files(context: ActionContext) -> tuple[FileInfo, ...]:
 
 def read_all(context: ActionContext, files: Iterable[FileInfo]) -> Reading:
     """The notes among these files, as many as the limits allow; of all others the path counts."""
-    stored, cards, room = list[Stored](), list[Card](), SCAN_BYTES
+    stored, cards, room = list[StoredNote](), list[Card](), SCAN_BYTES
     notes = [info for info in files if not is_template(info.path)]
     for info in notes:
         room -= info.size
@@ -71,10 +78,10 @@ def read_all(context: ActionContext, files: Iterable[FileInfo]) -> Reading:
     return Reading(tuple(stored), tuple(cards), len(notes) - len(stored))
 
 
-def read_one(context: ActionContext, path: str) -> Stored:
+def read_one(context: ActionContext, path: str) -> StoredNote:
     """One note; raises NotFound, and Invalid for what is no text."""
     info, content = context.reach.files.read(context.agent.id, path)
-    return Stored(info, note_of(decode_text(path, content)))
+    return StoredNote(info, note_of(decode_text(path, content)))
 
 
 def find_path(context: ActionContext, name: str) -> str:
@@ -85,9 +92,9 @@ def find_path(context: ActionContext, name: str) -> str:
     if path is not None and context.reach.files.info(context.agent.id, path) is not None:
         return path
     files = note_files(context)
-    found = Index(card_of(info.path, None) for info in files if not is_template(info.path)).find(
-        name
-    ) or read_all(context, files).index.find(name)
+    found = NoteIndex(
+        card_of(info.path, None) for info in files if not is_template(info.path)
+    ).find(name) or read_all(context, files).index.find(name)
     return the_one(name, found)
 
 
@@ -102,7 +109,7 @@ def the_one(name: str, found: tuple[str, ...]) -> str:
 
 
 def prepare_write(
-    context: ActionContext, path: str, text: str, *, over: Stored | None, **more: Any
+    context: ActionContext, path: str, text: str, *, over: StoredNote | None, **more: Any
 ) -> dict[str, Any]:
     """The condition of a write: what is there, what is to be, and whether its words are clean."""
     content = text.encode()

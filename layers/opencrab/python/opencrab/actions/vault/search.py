@@ -8,7 +8,14 @@ from typing import Any
 from pydantic import Field
 
 from opencrab.actions.registry import Group
-from opencrab.actions.vault.lookup import Reading, Stored, find_path, note_files, read_all, read_one
+from opencrab.actions.vault.lookup import (
+    Reading,
+    StoredNote,
+    find_path,
+    note_files,
+    read_all,
+    read_one,
+)
 from opencrab.actions.workspace.provenance import is_foreign, shows_foreign_names
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid
@@ -151,7 +158,7 @@ def get_vault_structure(arguments: GetVaultStructure, context: ActionContext) ->
     return result.replaced(taint=tainted)
 
 
-def _hit(stored: Stored, words: list[str], *, include_content: bool) -> dict[str, Any] | None:
+def _hit(stored: StoredNote, words: list[str], *, include_content: bool) -> dict[str, Any] | None:
     """What a search tells of a note, or None when none of the words is in it."""
     path, note = stored.info.path, stored.note
     title, tags = title_of(note, file_name(path)), tags_of(note)
@@ -184,7 +191,7 @@ def _excerpt(body: str, words: list[str]) -> str:
     return ""
 
 
-def _links(stored: Stored, reading: Reading) -> dict[str, Any]:
+def _links(stored: StoredNote, reading: Reading) -> dict[str, Any]:
     """Where a note's links lead, which lead nowhere, and which notes link to it."""
     path = stored.info.path
     resolved, broken = dict[str, str](), dict[str, list[str]]()
@@ -223,7 +230,7 @@ def _page(lines: list[str]) -> tuple[list[str], bool]:
     return [lines[0].encode()[: PAGE_BYTES // 2].decode(errors="ignore")], True
 
 
-def _entry(path: str, stored: Stored | None, *, with_summary: bool) -> dict[str, Any]:
+def _entry(path: str, stored: StoredNote | None, *, with_summary: bool) -> dict[str, Any]:
     """One note of the tree; a moment that is none is not shown: it might be anything."""
     updated = stored.note.value(UPDATED) if stored else ""
     summary = summary_of(stored.note.body) if stored and with_summary else ""

@@ -90,14 +90,14 @@ def ws_write(arguments: WsWrite, context: ActionContext) -> ActionResult:
         info = files.write(context.agent.id, path, content, condition=condition, clean=clean)
     except Conflict:
         return _came_in_between(path, "written")
-    return _written(info)
+    return _file_write_result(info)
 
 
 def _edit(arguments: WsEdit, context: ActionContext) -> dict[str, Any]:
     """What the file is now and what it is to become; whether the old words are the agent's own."""
     path = workspace_path(arguments.path)
     info, content = context.reach.files.read(context.agent.id, path)
-    wanted = _edited(arguments, path, content)
+    wanted = _replace_text(arguments, path, content)
     return {
         "condition": info.version,
         "before": info.sha256,
@@ -125,13 +125,13 @@ def ws_edit(arguments: WsEdit, context: ActionContext) -> ActionResult:
             info = context.reach.files.write(
                 context.agent.id,
                 path,
-                _edited(arguments, path, content),
+                _replace_text(arguments, path, content),
                 condition=ready["condition"],
                 clean=writes_clean(context, own_words=ready["is_clean"]),
             )
     except (Conflict, NotFound):
         return _came_in_between(path, "edited")
-    return _written(info)
+    return _file_write_result(info)
 
 
 def _existing(arguments: WsDelete, context: ActionContext) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def ws_mkdir(arguments: WsMkdir, context: ActionContext) -> ActionResult:
     return ActionResult.done(_side_effect(info), path=path, created=True)
 
 
-def _edited(arguments: WsEdit, path: str, content: bytes) -> bytes:
+def _replace_text(arguments: WsEdit, path: str, content: bytes) -> bytes:
     """The content after the edit; raises Invalid unless the old text occurs exactly once."""
     text, old = decode_text(path, content), arguments.old_string
     if not old or old == arguments.new_string:
@@ -240,7 +240,7 @@ def _require_only_marker(context: ActionContext, folder: str) -> None:
         )
 
 
-def _written(info: FileInfo) -> ActionResult:
+def _file_write_result(info: FileInfo) -> ActionResult:
     note = {"note": _PROPOSAL} if _SKILL.fullmatch(info.path) else {}
     shown = {"path": info.path, "size": info.size, "sha256": info.sha256}
     return ActionResult.done(_side_effect(info), **shown, **note)

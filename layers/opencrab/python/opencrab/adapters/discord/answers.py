@@ -43,7 +43,7 @@ def failure(response: httpx.Response, token: str) -> Failure:
     code = told.get("code")
     code = code if isinstance(code, int) else 0
     status = response.status_code
-    words = "; ".join(dict.fromkeys((str(told.get("message") or "no reason"), *_told(told))))
+    words = "; ".join(dict.fromkeys((str(told.get("message") or "no reason"), *_error_lines(told))))
     text = f"Discord answers {status}: {words.replace(token, '…')}"[:_WORDS]
     if code:
         text = f"{text} (code {code})"
@@ -82,7 +82,7 @@ def _object(response: httpx.Response) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _told(body: Mapping[str, Any]) -> tuple[str, ...]:
+def _error_lines(body: Mapping[str, Any]) -> tuple[str, ...]:
     """The tree of errors in a body, a line for each: where, and what is wrong there."""
     return tuple(_leaves(body.get("errors"), (), 0))
 

@@ -8,7 +8,13 @@ from opencrab.adapters.discord import rendering
 from opencrab.adapters.discord.rendering import Face
 from opencrab.domain.conversation.message import Channel as Place
 from opencrab.domain.conversation.message import Utterance
-from opencrab.domain.discord.community import PRESENCE, REPLY, Presence, Reply, address_of
+from opencrab.domain.discord.community import (
+    PRESENCE,
+    REPLY,
+    InteractionReply,
+    Presence,
+    address_of,
+)
 from opencrab.domain.document import INSTALLATION_FACTS, Fact
 from opencrab.domain.errors import Changed, NeverSent, NotFound, Refused, Unavailable
 from opencrab.domain.text.message_split import LIMIT
@@ -30,7 +36,7 @@ class _Way(Enum):
 
 
 class DiscordChannel:
-    """`ports.conversation.channel.Channel` for Discord.
+    """`ports.conversation.channel.DeliveryChannel` for Discord.
 
     What answers somebody who waits replaces the mark that the agent is thinking. All else, and
     what comes when the interaction's token is worth nothing any more, is posted as the bot; where
@@ -87,7 +93,9 @@ class DiscordChannel:
         elif reply.message_id is not None and not _is_by_token_only(reply):
             self._discord.edit(reply.channel_id, reply.message_id, message)
 
-    def _answer(self, utterance: Utterance, kept: Fact | None, reply: Reply, face: Face) -> None:
+    def _answer(
+        self, utterance: Utterance, kept: Fact | None, reply: InteractionReply, face: Face
+    ) -> None:
         """Answer the interaction; when nothing is left of it, its token is not asked again."""
         try:
             self._discord.edit_reply(reply, face.message, *face.files)
@@ -98,7 +106,7 @@ class DiscordChannel:
             self._keep(over)
             self._post(utterance, reply, face)
 
-    def _post(self, utterance: Utterance, reply: Reply | None, face: Face) -> None:
+    def _post(self, utterance: Utterance, reply: InteractionReply | None, face: Face) -> None:
         if reply is not None and _is_by_token_only(reply):
             raise Refused(
                 "the 15 minutes are over in which this could be answered, and it may not "
@@ -123,14 +131,14 @@ class DiscordChannel:
         fact = self._get(PRESENCE, agent_id)
         return None if fact is None else fact.read(Presence)
 
-    def _kept(self, place: Place) -> tuple[datetime, Fact | None, Reply | None]:
+    def _kept(self, place: Place) -> tuple[datetime, Fact | None, InteractionReply | None]:
         """The way to answer the interaction that an address names, if there is one by now."""
         _, interaction_id = address_of(place)
         kept = None if interaction_id is None else self._get(REPLY, interaction_id)
         now = self._clock.now()
         if kept is None or (kept.expires_at is not None and kept.expires_at <= now):
             return now, None, None
-        return now, kept, kept.read(Reply)
+        return now, kept, kept.read(InteractionReply)
 
     def _get(self, kind: str, fact_id: str) -> Fact | None:
         """A fact, which is read before anything is sent."""
@@ -148,7 +156,7 @@ class DiscordChannel:
             raise NeverSent(error.message, cure=error.cure) from error
 
 
-def _way(utterance: Utterance, reply: Reply | None, at: datetime) -> _Way:
+def _way(utterance: Utterance, reply: InteractionReply | None, at: datetime) -> _Way:
     if reply is None or not reply.is_open(at):
         return _Way.POST
     if utterance.opens and utterance.piece == 0:
@@ -156,10 +164,10 @@ def _way(utterance: Utterance, reply: Reply | None, at: datetime) -> _Way:
     return _Way.FOLLOW_UP if _is_by_token_only(reply) else _Way.POST
 
 
-def _is_by_token_only(reply: Reply) -> bool:
+def _is_by_token_only(reply: InteractionReply) -> bool:
     """Whether the channel is no place for what this interaction is answered."""
     return reply.is_guest or reply.is_ephemeral
 
 
-def _quiet(face: Face, reply: Reply) -> dict[str, object]:
+def _quiet(face: Face, reply: InteractionReply) -> dict[str, object]:
     return {**face.message, "flags": 64} if reply.is_ephemeral else dict(face.message)

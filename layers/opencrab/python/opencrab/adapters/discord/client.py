@@ -16,8 +16,8 @@ import httpx
 
 from opencrab import __version__
 from opencrab.adapters.discord.answers import failure, retry_after
-from opencrab.adapters.discord.limits import Limits, Route
-from opencrab.domain.discord.community import Reply, made_at
+from opencrab.adapters.discord.limits import RateLimits, Route
+from opencrab.domain.discord.community import InteractionReply, made_at
 from opencrab.domain.errors import NeverSent, NotFound, Unavailable
 from opencrab.ports.clock import Clock
 from opencrab.ports.discord import Attachment, Payload
@@ -132,7 +132,7 @@ class DiscordClient:
         self._tokens = tokens
         self._clock = clock
         self._pause = pause
-        self._limits = Limits(clock)
+        self._limits = RateLimits(clock)
 
     def close(self) -> None:
         """Give up the connections that are kept; whoever asks again makes new ones."""
@@ -140,15 +140,15 @@ class DiscordClient:
         if kept is not None:
             kept.close()
 
-    def edit_reply(self, reply: Reply, message: Payload, *files: Attachment) -> str:
+    def edit_reply(self, reply: InteractionReply, message: Payload, *files: Attachment) -> str:
         body = _message(message, files)
         return _id(self._by_token(reply, "PATCH", _ORIGINAL, body=body, files=files))
 
-    def delete_reply(self, reply: Reply) -> None:
+    def delete_reply(self, reply: InteractionReply) -> None:
         with suppress(NotFound):
             self._by_token(reply, "DELETE", _ORIGINAL)
 
-    def follow_up(self, reply: Reply, message: Payload, *files: Attachment) -> str:
+    def follow_up(self, reply: InteractionReply, message: Payload, *files: Attachment) -> str:
         body = _message(message, files)
         return _id(self._by_token(reply, "POST", "", body=body, files=files, alone=True))
 
@@ -169,7 +169,7 @@ class DiscordClient:
         major = next((part for part in path.partition("?")[0].split("/") if part.isdigit()), "")
         return self._as_bot(_Request(method, path, major, body, alone=method == "POST"), None)
 
-    def _by_token(self, reply: Reply, method: str, path: str, **content: Any) -> Any:
+    def _by_token(self, reply: InteractionReply, method: str, path: str, **content: Any) -> Any:
         hook = f"/webhooks/{reply.application_id}/{quote(reply.token, safe=':=+')}"
         request = _Request(method, hook + path, reply.token, as_bot=False, **content)
         response = self._sent(request, {})
@@ -183,14 +183,14 @@ class DiscordClient:
 
     def _as_bot(self, request: "_Request", secret: str | None) -> Any:
         token = self._tokens.of(secret)
-        response = self._sent(request, _authorized(token))
+        response = self._sent(request, _auth_header(token))
         if response.status_code == _UNAUTHORIZED:
             # Whoever replaced the token did so a moment ago.
             self._tokens.forget()
             newer = self._tokens.of(secret)
             if newer != token:
                 token = newer
-                response = self._sent(request, _authorized(token))
+                response = self._sent(request, _auth_header(token))
         if response.status_code in _SUCCESSES:
             return _json(response)
         raise failure(response, token).error
@@ -223,20 +223,20 @@ class DiscordClient:
             made = request.made(self._api, headers)
             if request.alone:
                 with closing(self._connect()) as fresh:
-                    return _read(fresh, made)
+                    return _fetch_response(fresh, made)
             self._kept = self._kept or self._connect()
-            return _read(self._kept, made)
+            return _fetch_response(self._kept, made)
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL) as error:
             _raise(error)
 
 
-def _read(transport: httpx.BaseTransport, request: httpx.Request) -> httpx.Response:
+def _fetch_response(transport: httpx.BaseTransport, request: httpx.Request) -> httpx.Response:
     with closing(transport.handle_request(request)) as response:
         response.read()
         return response
 
 
-def _authorized(token: str) -> dict[str, str]:
+def _auth_header(token: str) -> dict[str, str]:
     return {"authorization": f"Bot {token}"}
 
 

@@ -32,7 +32,7 @@ class _Bucket:
     until: datetime
 
 
-class Limits:
+class RateLimits:
     """What one process knows of the limits."""
 
     def __init__(self, clock: Clock) -> None:

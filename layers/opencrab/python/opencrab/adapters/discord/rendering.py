@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from opencrab.domain.conversation.message import Utterance
-from opencrab.domain.discord.community import Reply
+from opencrab.domain.discord.community import InteractionReply
 from opencrab.domain.text.message_split import LIMIT, beginning, pieces
 from opencrab.domain.value import Language
-from opencrab.ports.conversation.channel import Panel, Row
+from opencrab.ports.conversation.channel import Panel, PanelRow
 from opencrab.ports.discord import Attachment, Payload
 
 MOST_PIECES = 5
@@ -84,7 +84,7 @@ class Face:
     files: tuple[Attachment, ...] = ()
 
 
-def messages(utterance: Utterance, reply: Reply | None) -> tuple[Face, ...]:
+def messages(utterance: Utterance, reply: InteractionReply | None) -> tuple[Face, ...]:
     """The messages that show an utterance, in order; none for silence.
 
     A guest may say little: there one message has to do.
@@ -110,7 +110,7 @@ def panel(shown: Panel) -> Payload:
     room = _DESCRIPTION - len(head) - _units(note)
     embed = {
         "title": _cut(f"{shown.goal} {_line(shown.name, _NAME)}", _TITLE),
-        "description": f"{head}{_listed(shown.rows, words, room)}{note}",
+        "description": f"{head}{_render_task_list(shown.rows, words, room)}{note}",
         "color": _COLOURS.get(shown.standing, _COLOURS["pending"]),
         "footer": {
             "text": _cut(
@@ -127,20 +127,20 @@ def panel(shown: Panel) -> Payload:
     return {"content": "", "embeds": [embed], "components": rows}
 
 
-def _as_file(text: str, reply: Reply | None, below: Mapping[str, Any]) -> Face:
-    notice = _said("file", reply, "\n")
+def _as_file(text: str, reply: InteractionReply | None, below: Mapping[str, Any]) -> Face:
+    notice = _localized_text("file", reply, "\n")
     content = f"{beginning(text, LIMIT - len(notice) - 1)}\n{notice}"
     file = Attachment(FILE, text.encode("utf-8", "replace"), "text/markdown; charset=utf-8")
     return Face({"content": content, **below}, (file,))
 
 
-def _rows(utterance: Utterance, reply: Reply | None) -> list[dict[str, Any]]:
+def _rows(utterance: Utterance, reply: InteractionReply | None) -> list[dict[str, Any]]:
     """Buttons: to decide, or to say whether an answer that somebody asked for was good."""
     if utterance.approval is not None:
         name = f"oc:ap:{utterance.approval}"
         buttons = [
-            _button(_said("approve", reply, " / "), f"{name}:y", _GREEN),
-            _button(_said("reject", reply, " / "), f"{name}:n", _RED),
+            _button(_localized_text("approve", reply, " / "), f"{name}:y", _GREEN),
+            _button(_localized_text("reject", reply, " / "), f"{name}:n", _RED),
         ]
     elif utterance.closes and utterance.channel.awaited and reply is not None:
         name = f"oc:fb:{utterance.turn_id}"
@@ -154,13 +154,13 @@ def _button(label: str, custom_id: str, style: int) -> dict[str, Any]:
     return {"type": 2, "style": style, "label": label, "custom_id": custom_id}
 
 
-def _said(key: str, reply: Reply | None, between: str) -> str:
+def _localized_text(key: str, reply: InteractionReply | None, between: str) -> str:
     """Words for who asked, or for anybody."""
     languages = tuple(Language) if reply is None else (reply.language,)
     return between.join(_WORDS[language][key] for language in languages)
 
 
-def _listed(rows: tuple[Row, ...], words: Words, room: int) -> str:
+def _render_task_list(rows: tuple[PanelRow, ...], words: Words, room: int) -> str:
     """As many tasks as there is room for, each on a line, and how many are left out."""
     told, more = "", words["more"]
     for place, row in enumerate(rows):

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from opencrab.adapters.door.http import Answered, PlainHttp
+from opencrab.adapters.door.http import HttpResponse, PlainHttp
 from opencrab.domain.errors import Unavailable
 
 SQS, DYNAMODB = "sqs", "dynamodb"
@@ -89,7 +89,7 @@ class PlainAws:
         except ValueError:
             raise Unavailable(f"{target} was answered with no JSON") from None
 
-    def _asked(self, target: str, body: bytes, deadline: float) -> Answered | None:
+    def _asked(self, target: str, body: bytes, deadline: float) -> HttpResponse | None:
         seconds = deadline - time.monotonic()
         headers = self._signer.headers(self._http.host, target, body, self._now())
         try:
@@ -137,7 +137,7 @@ def _hash(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _code(answered: Answered) -> str:
+def _code(answered: HttpResponse) -> str:
     """What went wrong, in one word: AWS's code without its family, else the status."""
     try:
         told = json.loads(answered.content)

@@ -29,7 +29,7 @@ _EMPTY = (204, 304)
 log = logging.getLogger(__name__)
 
 
-class Answered(NamedTuple):
+class HttpResponse(NamedTuple):
     """What came back."""
 
     status: int
@@ -51,7 +51,7 @@ class PlainHttp:
 
     def post(
         self, path: str, body: bytes, headers: Mapping[str, str], *, seconds: float
-    ) -> Answered:
+    ) -> HttpResponse:
         """Send a request that may safely be sent twice, and answer what came back.
 
         A connection that turns out to be closed is opened once more. Raises Unavailable when there
@@ -67,7 +67,7 @@ class PlainHttp:
             why = f"{self.host} does not answer: {type(error).__name__}"
             raise Unavailable(why, cure="wait and try again") from error
 
-    def _asked(self, request: bytes, deadline: float) -> Answered:
+    def _asked(self, request: bytes, deadline: float) -> HttpResponse:
         connection = self._taken()
         if connection is not None:
             try:
@@ -101,7 +101,9 @@ class PlainHttp:
         connection.close()
         return None
 
-    def _exchanged(self, connection: "_Connection", request: bytes, deadline: float) -> Answered:
+    def _exchanged(
+        self, connection: "_Connection", request: bytes, deadline: float
+    ) -> HttpResponse:
         try:
             answered = connection.exchange(request, deadline)
         except BaseException:
@@ -126,7 +128,7 @@ class _Connection:
     def __del__(self) -> None:
         self.close()
 
-    def exchange(self, request: bytes, deadline: float) -> Answered:
+    def exchange(self, request: bytes, deadline: float) -> HttpResponse:
         """Send a request and read its answer; raises OSError, and ValueError for what is none."""
         self._socket.settimeout(_left(deadline))
         self._socket.sendall(request)
@@ -138,7 +140,7 @@ class _Connection:
         content = b"" if status in _EMPTY else self._content(headers)
         self.stays_open &= headers.get("connection", "").lower() != "close"
         self.used = time.monotonic()
-        return Answered(status, content)
+        return HttpResponse(status, content)
 
     def close(self) -> None:
         """Leave nothing open."""

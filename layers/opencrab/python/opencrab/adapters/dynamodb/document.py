@@ -136,7 +136,7 @@ def from_item(item: Item) -> Fact:
 def _write(fact: Fact) -> Write:
     pk, sk = _place(*fact.key)
     if fact.body is None:
-        return delete(pk, sk, _expected(fact))
+        return delete(pk, sk, _version_condition(fact))
     fields = {
         "body": json.dumps(fact.body, ensure_ascii=False, separators=(",", ":")),
         "expires_at": None if fact.expires_at is None else microseconds(fact.expires_at),
@@ -145,13 +145,15 @@ def _write(fact: Fact) -> Write:
         **_due(fact),
     }
     if fact.version:
-        return put(SCHEMA.item(pk, sk, fields | {"version": fact.version}), _expected(fact))
+        return put(
+            SCHEMA.item(pk, sk, fields | {"version": fact.version}), _version_condition(fact)
+        )
     change = changes(fields)
     change.add_action(Path("version").add(1))
-    return update(pk, sk, change, _expected(fact))
+    return update(pk, sk, change, _version_condition(fact))
 
 
-def _expected(fact: Fact) -> Condition:
+def _version_condition(fact: Fact) -> Condition:
     """What a write of this version must find; what newer code wrote is left to it."""
     if fact.version == 1:
         return absent()

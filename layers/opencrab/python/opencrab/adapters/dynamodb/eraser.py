@@ -6,7 +6,7 @@ from itertools import islice
 from opencrab.adapters.dynamodb.conversation import line as line_items
 from opencrab.adapters.dynamodb.conversation import session as sessions
 from opencrab.adapters.dynamodb.conversation import utterance as utterances
-from opencrab.adapters.dynamodb.conversation.session import Counted, Seen
+from opencrab.adapters.dynamodb.conversation.session import CountedSession, SessionCache
 from opencrab.adapters.dynamodb.item import Item
 from opencrab.adapters.dynamodb.table import (
     TRANSACTION_ITEMS,
@@ -25,7 +25,7 @@ from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.record import Record
 from opencrab.ports.erasure import not_ended
 
-Change = Callable[[Counted], Counted]
+Change = Callable[[CountedSession], CountedSession]
 
 _AT_ONCE = (TRANSACTION_ITEMS - 1) // 3
 """Lines beside their session; one that instructed somebody is three items."""
@@ -37,7 +37,7 @@ class DynamoEraser:
     Backups for point-in-time recovery keep what is erased for 35 days, the stream for a day.
     """
 
-    def __init__(self, table: Table, seen: Seen) -> None:
+    def __init__(self, table: Table, seen: SessionCache) -> None:
         self._table = table
         self._seen = seen
 
@@ -46,7 +46,7 @@ class DynamoEraser:
         while chunk := list(islice(pending, _AT_ONCE)):
             writes = self._redacting(session_id, chunk)
             if writes:
-                self._change(session_id, Counted.redacted, *writes)
+                self._change(session_id, CountedSession.redacted, *writes)
 
     def strip_session(self, session_id: str) -> None:
         self._change(session_id, lambda known: known.grown(0, known.session.stripped()))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from opencrab.adapters.dynamodb.access.idempotency import DynamoIdempotency
 from opencrab.adapters.dynamodb.access.key import DynamoKeys
 from opencrab.adapters.dynamodb.agent import DynamoAgents
-from opencrab.adapters.dynamodb.conversation.session import DynamoSessions, Seen
+from opencrab.adapters.dynamodb.conversation.session import DynamoSessions, SessionCache
 from opencrab.adapters.dynamodb.conversation.utterance import DynamoOutbox
 from opencrab.adapters.dynamodb.document import DynamoFacts
 from opencrab.adapters.dynamodb.due_item import DynamoDueItems
@@ -39,7 +39,7 @@ class Stores:
 
 def stores_on(table: Table, *, consistent: bool = True, on_turn: OnTurn | None = None) -> Stores:
     """The stores on one table; `consistent` is for agents, see `DynamoAgents`."""
-    seen = Seen()
+    seen = SessionCache()
     return Stores(
         agents=DynamoAgents(table, consistent=consistent),
         sessions=DynamoSessions(table, seen),

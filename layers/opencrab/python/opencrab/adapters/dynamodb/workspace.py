@@ -78,9 +78,9 @@ class DynamoLedger:
         if quota_bytes is not None and growth > quota_bytes:
             raise over_quota(entry.path, growth, self.usage(agent_id), quota_bytes)
         writes = [
-            _kept(agent_id, entry, after),
+            _entry_write(agent_id, entry, after),
             *_folders(agent_id, entry, after),
-            *_counted(agent_id, growth, quota_bytes),
+            *_usage_writes(agent_id, growth, quota_bytes),
         ]
         try:
             self._do(writes)
@@ -166,7 +166,7 @@ def _short(name: str) -> str:
     return "H" + sha256(name.encode()).hexdigest()[:_HASH_LENGTH]
 
 
-def _kept(agent_id: str, before: Entry, after: Entry) -> Write:
+def _entry_write(agent_id: str, before: Entry, after: Entry) -> Write:
     condition = _was(before) if before.revision else _is_free()
     if after.is_empty:
         return delete(partition(agent_id), sort_key(after.path), condition)
@@ -211,7 +211,7 @@ def _folders(agent_id: str, before: Entry, after: Entry) -> list[Write]:
     ]
 
 
-def _counted(agent_id: str, growth: int, quota_bytes: int | None) -> list[Write]:
+def _usage_writes(agent_id: str, growth: int, quota_bytes: int | None) -> list[Write]:
     if not growth:
         return []
     change = Update(Path("bytes").add(growth), Path("schema").set(USAGE.version))

@@ -18,7 +18,7 @@ from opencrab.adapters.local_files.disk import (
     prepare_root,
     translate_errors,
 )
-from opencrab.adapters.local_files.history import History, describe_version
+from opencrab.adapters.local_files.history import VersionHistory, describe_version
 from opencrab.adapters.local_files.marks import Marks
 from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.domain.identifier import content_hash
@@ -73,7 +73,7 @@ class LocalFiles:
         self._digests: dict[Path, tuple[str, str]] = {}
         self._root = root.resolve()
         self._writer = prepare_root(self._root, disk)
-        self._history = History(self._root, quota_bytes)
+        self._history = VersionHistory(self._root, quota_bytes)
         self._marks = Marks(self._root)
 
     def info(self, agent_id: str, path: str) -> FileInfo | None:
@@ -91,7 +91,7 @@ class LocalFiles:
                 status = os.fstat(file.fileno())
                 self._check_size(path, status.st_size)
                 content = file.read()
-                info = _described(path, content_hash(content), status)
+                info = _describe_file(path, content_hash(content), status)
             return self._marked(agent_id, info), content
 
     def write(
@@ -199,7 +199,7 @@ class LocalFiles:
             raise
         size = usage.size - freed + len(content)
         self._usages[agent_id] = _Usage(size, status.st_mtime_ns)
-        return _described(path, content_hash(content), status)
+        return _describe_file(path, content_hash(content), status)
 
     def _check_quota(self, path: str, usage: _Usage, growth: int) -> None:
         free = max(self._quota_bytes - usage.size, 0)
@@ -258,7 +258,7 @@ class LocalFiles:
                 with suppress(FileNotFoundError):
                     status = place.lstat()
                     if stat.S_ISREG(status.st_mode) and is_workspace_path(path):
-                        yield _described(path, self._digest(place, status), status)
+                        yield _describe_file(path, self._digest(place, status), status)
 
     def _digest(self, place: Path, status: os.stat_result) -> str:
         """The hash for a list, which need not read again what has not changed since the last."""
@@ -288,14 +288,14 @@ class LocalFiles:
 def _info(place: Path, path: str) -> FileInfo:
     with open_file(place) as file:
         status = os.fstat(file.fileno())
-        return _described(path, _hash_of(file), status)
+        return _describe_file(path, _hash_of(file), status)
 
 
 def _hash_of(file: BufferedReader) -> str:
     return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _described(path: str, sha256: str, status: os.stat_result) -> FileInfo:
+def _describe_file(path: str, sha256: str, status: os.stat_result) -> FileInfo:
     version = f"{sha256}-{status.st_ino:x}-{status.st_mtime_ns:x}"
     return FileInfo(path=path, size=status.st_size, sha256=sha256, version=version)
 

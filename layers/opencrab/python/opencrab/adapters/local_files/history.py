@@ -39,7 +39,7 @@ class _Kept:
     size: int
 
 
-class History:
+class VersionHistory:
     """Older contents in `root/<agent id>/versions/<hash of the path>`, none of them counted.
 
     An agent's are never more bytes than its workspace may have, and never over CONTENTS; the
@@ -62,13 +62,13 @@ class History:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             os.link(place, kept, follow_symlinks=False)
             self._sizes[agent_id] = total + self._counted(kept.lstat().st_size)
-            for old in sorted(_kept(folder), key=_by_name)[:-MOST]:
+            for old in sorted(_stored_versions(folder), key=_by_name)[:-MOST]:
                 self._drop(agent_id, old)
             self._shrink(agent_id)
 
     def versions(self, agent_id: str, path: str) -> tuple[FileVersion, ...]:
         """What is kept of a file, newest first."""
-        kept = sorted(_kept(self._folder(agent_id, path)), key=_by_name, reverse=True)
+        kept = sorted(_stored_versions(self._folder(agent_id, path)), key=_by_name, reverse=True)
         return tuple(describe_version(_version(each.place.name), each.size) for each in kept)
 
     def read(self, agent_id: str, path: str, version: str) -> bytes | None:
@@ -110,7 +110,7 @@ class History:
     def _all(self, agent_id: str) -> Iterator[_Kept]:
         with suppress(FileNotFoundError):
             for folder in (self._root / agent_id / _FOLDER).iterdir():
-                yield from _kept(folder)
+                yield from _stored_versions(folder)
 
 
 def describe_version(version: str, size: int, *, is_current: bool = False) -> FileVersion:
@@ -119,7 +119,7 @@ def describe_version(version: str, size: int, *, is_current: bool = False) -> Fi
     return FileVersion(version=version, size=size, at=at, is_current=is_current)
 
 
-def _kept(folder: Path) -> Iterator[_Kept]:
+def _stored_versions(folder: Path) -> Iterator[_Kept]:
     with suppress(FileNotFoundError):
         for place in folder.iterdir():
             if _NAME.fullmatch(place.name):

@@ -63,7 +63,7 @@ class DirectorySnapshots:
         folder = self._folder(snapshot.agent_id)
         with translate_errors(folder):
             try:
-                return _fetched(_place(folder, _number(snapshot.version)), snapshot, into)
+                return _copy_snapshot(_place(folder, _number(snapshot.version)), snapshot, into)
             except OSError as error:
                 if error.errno in {errno.ENOENT, errno.ESTALE}:
                     return False
@@ -132,7 +132,7 @@ class DirectorySnapshots:
         while number := _last(folder):
             try:
                 with open_file(_place(folder, number)) as file:
-                    return _described(file, folder.name, number)
+                    return _read_snapshot_head(file, folder.name, number)
             except FileNotFoundError:
                 continue
         return None
@@ -218,7 +218,7 @@ def _are_one(one: Path, other: Path) -> bool:
         return False
 
 
-def _described(file: BufferedReader, agent_id: str, number: int) -> Snapshot | None:
+def _read_snapshot_head(file: BufferedReader, agent_id: str, number: int) -> Snapshot | None:
     """What a file's head says, if it is of this agent and this number."""
     try:
         snapshot = _head().validate_json(file.read(HEAD_BYTES))
@@ -228,11 +228,11 @@ def _described(file: BufferedReader, agent_id: str, number: int) -> Snapshot | N
     return snapshot if own else None
 
 
-def _fetched(place: Path, snapshot: Snapshot, into: Path) -> bool:
+def _copy_snapshot(place: Path, snapshot: Snapshot, into: Path) -> bool:
     """Copy what follows the head, and say whether it is all that the head promised."""
     digest, size = hashlib.sha256(), 0
     with open_file(place) as file:
-        if _described(file, snapshot.agent_id, _number(snapshot.version)) != snapshot:
+        if _read_snapshot_head(file, snapshot.agent_id, _number(snapshot.version)) != snapshot:
             return False
         with into.open("wb") as copy:
             while chunk := file.read(_CHUNK):

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from opencrab.adapters.opensearch.connection import ATTEMPTS, Connection, Reply
+from opencrab.adapters.opensearch.connection import ATTEMPTS, OpenSearchConnection, OpenSearchReply
 from opencrab.domain.errors import Unavailable
 
 BULK_BYTES = 4 * 2**20
@@ -33,7 +33,7 @@ _NAMED = 5
 
 
 @dataclass(frozen=True)
-class Write:
+class DocumentWrite:
     """One document to be written, or with no `source` to be deleted."""
 
     id: str
@@ -49,23 +49,23 @@ class NotWritten:
     reason: str
 
 
-class Client:
+class OpenSearchClient:
     """The operations on a collection's indexes."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: OpenSearchConnection) -> None:
         self._connection = connection
 
     def create(self, index: str, body: Mapping[str, Any]) -> None:
         """Create an index; one that is there already stays as it is."""
-        reply = self._connection.ask("PUT", f"/{index}", _encoded(body))
+        reply = self._connection.ask("PUT", f"/{index}", _encode_json(body))
         if reply.status >= _REFUSED and reply.error_type != _THERE:
-            raise _unexpected(reply, "creating an index")
+            raise _unexpected_status_error(reply, "creating an index")
 
     def drop(self, index: str) -> None:
         """Delete an index with all that is in it; one that is gone is gone."""
         reply = self._connection.ask("DELETE", f"/{index}")
         if reply.status >= _REFUSED and reply.status != _NOT_FOUND:
-            raise _unexpected(reply, "deleting an index")
+            raise _unexpected_status_error(reply, "deleting an index")
 
     def about(self, index: str) -> Mapping[str, Any] | None:
         """What was said about an index when it was created, None when there is none.
@@ -76,22 +76,22 @@ class Client:
         if reply.status == _NOT_FOUND:
             return None
         if reply.status != _OK:
-            raise _unexpected(reply, "reading a mapping")
+            raise _unexpected_status_error(reply, "reading a mapping")
         about = reply.body.get(index, {}).get("mappings", {}).get("_meta", {})
         return about if isinstance(about, dict) else {}
 
     def search(self, index: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
         """The answer to a search, None when there is no such index."""
-        reply = self._connection.ask("POST", f"/{index}/_search", _encoded(body))
+        reply = self._connection.ask("POST", f"/{index}/_search", _encode_json(body))
         if reply.status == _NOT_FOUND and reply.error_type in {_MISSING, ""}:
             return None
         if reply.status != _OK or not isinstance(reply.body.get("hits"), dict):
-            raise _unexpected(reply, "searching")
+            raise _unexpected_status_error(reply, "searching")
         if reply.body.get("timed_out") or reply.body.get("_shards", {}).get("failed"):
             raise Unavailable("the search collection answered in part only", cure="try again")
         return reply.body
 
-    def write(self, index: str, writes: Iterable[Write]) -> tuple[NotWritten, ...]:
+    def write(self, index: str, writes: Iterable[DocumentWrite]) -> tuple[NotWritten, ...]:
         """Write documents, each as often as it takes; answers those that were refused for good.
 
         Raises Unavailable when some are still turned away after all attempts. Everything may be
@@ -135,7 +135,7 @@ def all_written(refused: Iterable[NotWritten]) -> None:
         )
 
 
-def _batches(writes: Iterable[Write]) -> Iterator[list[tuple[str, bytes]]]:
+def _batches(writes: Iterable[DocumentWrite]) -> Iterator[list[tuple[str, bytes]]]:
     batch: list[tuple[str, bytes]] = []
     size = 0
     for each in writes:
@@ -149,17 +149,17 @@ def _batches(writes: Iterable[Write]) -> Iterator[list[tuple[str, bytes]]]:
         yield batch
 
 
-def _lines(write: Write) -> bytes:
+def _lines(write: DocumentWrite) -> bytes:
     if write.source is None:
-        return _encoded({"delete": {"_id": write.id}}) + b"\n"
-    return _encoded({"index": {"_id": write.id}}) + b"\n" + _encoded(write.source) + b"\n"
+        return _encode_json({"delete": {"_id": write.id}}) + b"\n"
+    return _encode_json({"index": {"_id": write.id}}) + b"\n" + _encode_json(write.source) + b"\n"
 
 
-def _items(reply: Reply, expected: int) -> list[dict[str, Any]]:
+def _items(reply: OpenSearchReply, expected: int) -> list[dict[str, Any]]:
     """What became of each item; an answer of another form is none."""
     items = reply.body.get("items")
     if reply.status != _OK or not isinstance(items, list) or len(items) != expected:
-        raise _unexpected(reply, "writing documents")
+        raise _unexpected_status_error(reply, "writing documents")
     return [next(iter(item.values())) for item in items]
 
 
@@ -169,11 +169,11 @@ def _is_gone(item: Mapping[str, Any]) -> bool:
 
 
 def _not_written(document_id: str, item: Mapping[str, Any]) -> NotWritten:
-    reply = Reply(int(item.get("status", 0)), dict(item))
+    reply = OpenSearchReply(int(item.get("status", 0)), dict(item))
     return NotWritten(document_id, reply.status, f"{reply.error_type}: {reply.reason}")
 
 
-def _unexpected(reply: Reply, what: str) -> Unavailable:
+def _unexpected_status_error(reply: OpenSearchReply, what: str) -> Unavailable:
     told = f"{reply.error_type} {reply.reason}".strip()
     return Unavailable(
         f"the search collection does not allow {what}: status {reply.status} {told}".strip(),
@@ -181,6 +181,6 @@ def _unexpected(reply: Reply, what: str) -> Unavailable:
     )
 
 
-def _encoded(value: Mapping[str, Any]) -> bytes:
+def _encode_json(value: Mapping[str, Any]) -> bytes:
     """JSON in ASCII: whatever is in a text, an item stays on its line."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")

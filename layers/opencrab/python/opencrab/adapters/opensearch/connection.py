@@ -41,7 +41,7 @@ def new_transport() -> httpx.BaseTransport:
 
 
 @dataclass(frozen=True)
-class Reply:
+class OpenSearchReply:
     """What the server answered; an answer that is no JSON object has an empty body."""
 
     status: int
@@ -80,7 +80,7 @@ class Backoff:
             self._pause(longest * (0.5 + 0.5 * self._chance()))
 
 
-class Connection:
+class OpenSearchConnection:
     """Sends requests to one collection."""
 
     def __init__(
@@ -98,7 +98,9 @@ class Connection:
         self._clock = clock
         self.backoff = backoff
 
-    def ask(self, method: str, path: str, content: bytes = b"", kind: str = "json") -> Reply:
+    def ask(
+        self, method: str, path: str, content: bytes = b"", kind: str = "json"
+    ) -> OpenSearchReply:
         """The answer to a request, whatever its status, once it is no passing one.
 
         Raises Unavailable when there is none, or none but passing faults, and when the role may
@@ -119,7 +121,7 @@ class Connection:
             fault = f"status {reply.status} {reply.error_type}".strip()
         raise Unavailable(f"the search collection does not answer: {fault}", cure="try again later")
 
-    def _once(self, method: str, path: str, content: bytes, kind: str) -> Reply:
+    def _once(self, method: str, path: str, content: bytes, kind: str) -> OpenSearchReply:
         patience = dict.fromkeys(("connect", "read", "write", "pool"), SECONDS)
         request = httpx.Request(
             method,
@@ -136,7 +138,7 @@ class Connection:
         request.headers.update(sign_request(request, content, signer, self._clock.now()))
         response = self._transport.handle_request(request)
         try:
-            return Reply(response.status_code, _object(response.read()))
+            return OpenSearchReply(response.status_code, _object(response.read()))
         finally:
             response.close()
 
@@ -173,7 +175,7 @@ def _object(content: bytes) -> dict[str, Any]:
     return body if isinstance(body, dict) else {}
 
 
-def _forbidden(reply: Reply) -> Unavailable:
+def _forbidden(reply: OpenSearchReply) -> Unavailable:
     return Unavailable(
         f"the search collection refuses this role: status {reply.status}",
         cure="allow the role aoss:APIAccessAll, and name it in the collection's data access policy",

@@ -8,7 +8,12 @@ import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from opencrab.adapters.opensearch.client import Client, NotWritten, Write, all_written
+from opencrab.adapters.opensearch.client import (
+    DocumentWrite,
+    NotWritten,
+    OpenSearchClient,
+    all_written,
+)
 from opencrab.adapters.opensearch.query_plan import kept_in
 from opencrab.adapters.opensearch.schema import (
     creation,
@@ -22,7 +27,7 @@ from opencrab.adapters.opensearch.schema import (
 )
 from opencrab.adapters.opensearch.watermark import Reached
 from opencrab.adapters.search_rows import LATE, Batch, Forgotten, Hinted, Past, ref_of
-from opencrab.domain.erasure.request import COPIES_KEPT, Mark
+from opencrab.domain.erasure.request import COPIES_KEPT, ErasureMark
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.memory.search_row import Row, RowKind
 from opencrab.ports.clock import Clock
@@ -41,7 +46,7 @@ class OpenSearchIndexing:
         stage: The installation's name, which the names of its indexes begin with.
     """
 
-    def __init__(self, client: Client, stage: str, past: Past, clock: Clock) -> None:
+    def __init__(self, client: OpenSearchClient, stage: str, past: Past, clock: Clock) -> None:
         self._client = client
         self._stage = stage
         self._past = past
@@ -126,7 +131,12 @@ class _Run:
     """One pass over what is new; `kept` are the kept things that it was told of."""
 
     def __init__(
-        self, client: Client, name: str, reached: Reached, clock: Clock, forgotten: Forgotten
+        self,
+        client: OpenSearchClient,
+        name: str,
+        reached: Reached,
+        clock: Clock,
+        forgotten: Forgotten,
     ) -> None:
         self._client = client
         self._name = name
@@ -135,12 +145,12 @@ class _Run:
         self._forgotten = forgotten
         self._began = clock.now()
         self._last = dict(reached.seen().kept)
-        self._later: list[Write] = []
+        self._later: list[DocumentWrite] = []
         self._held = set[str]()
         self._refused: list[NotWritten] = []
         self.kept = set[tuple[RowKind, str]]()
 
-    def obey(self, marks: Iterable[Mark]) -> None:
+    def obey(self, marks: Iterable[ErasureMark]) -> None:
         """Take out what marks name."""
         self._refused.extend(self._client.write(self._name, _deletions(marks)))
 
@@ -167,7 +177,7 @@ class _Run:
         """Write kept things as they are now, and take out those that are gone."""
         rows = [row for row in changed.values() if row is not None]
         gone = [each for each, row in changed.items() if row is None]
-        removed = (Write(kept_id(f"{kind}:{ref}")) for kind, ref in gone)
+        removed = (DocumentWrite(kept_id(f"{kind}:{ref}")) for kind, ref in gone)
         writes = (*self._later, *self._writes(rows, 0), *removed)
         self._later = []
         self._refused.extend(self._client.write(self._name, writes))
@@ -179,15 +189,15 @@ class _Run:
         self._refused.extend(self._client.write(self._name, self._later))
         all_written(self._refused)
 
-    def _writes(self, rows: Iterable[Row], place: int) -> Iterator[Write]:
+    def _writes(self, rows: Iterable[Row], place: int) -> Iterator[DocumentWrite]:
         """Documents of the rows that may be kept; a forgotten row still has its place."""
         for row in rows:
             place += row.is_spoken
             if not self._forgotten.has(row):
-                yield Write(row_id(row), document(place_row(row, place)))
+                yield DocumentWrite(row_id(row), document(place_row(row, place)))
 
 
-def _newer(forgotten: Forgotten, reached: Reached) -> list[Mark]:
+def _newer(forgotten: Forgotten, reached: Reached) -> list[ErasureMark]:
     """The marks that an index may not have obeyed yet."""
     agent = reached.agent()
     if agent is None or agent.began is None:
@@ -196,13 +206,13 @@ def _newer(forgotten: Forgotten, reached: Reached) -> list[Mark]:
     return [mark for mark in forgotten.marks.values() if mark.at >= since]
 
 
-def _deletions(marks: Iterable[Mark]) -> Iterator[Write]:
+def _deletions(marks: Iterable[ErasureMark]) -> Iterator[DocumentWrite]:
     """The documents of what marks name, whether they are there or not.
 
     Their ids are worked out and not looked for: a search does not see what was just written.
     """
     for mark in marks:
-        yield from (Write(kept_id(ref)) for ref in mark.refs)
+        yield from (DocumentWrite(kept_id(ref)) for ref in mark.refs)
         for lines in mark.lines:
             for sequence in range(lines.first, lines.last + 1):
-                yield Write(line_id(lines.session_id, sequence))
+                yield DocumentWrite(line_id(lines.session_id, sequence))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from opencrab.adapters.opensearch.limits import answers, hears
-from opencrab.adapters.opensearch.query_plan import Known
+from opencrab.adapters.opensearch.query_plan import QueryContext
 from opencrab.adapters.opensearch.schema import Placed, place_row
 from opencrab.adapters.opensearch.terms import shares
 from opencrab.adapters.search_rows import micros
@@ -23,14 +23,19 @@ _AROUND = range(min(place for place, _ in LENT) - 1, max(place for place, _ in L
 """Places beside a hit: those to which it lends, and what stands beside them in an excerpt."""
 
 
-class Look:
+class RowPool:
     """Rows by the ids of their documents; those in `pool` may be hits, the others are neighbours.
 
     `sound` are kept things that were read again, `around` the places that were asked for.
     """
 
     def __init__(
-        self, query: Query, asked: Question, sought: tuple[str, ...], before: Known, now: datetime
+        self,
+        query: Query,
+        asked: Question,
+        sought: tuple[str, ...],
+        before: QueryContext,
+        now: datetime,
     ) -> None:
         self.query = query
         self.before = before

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from opencrab.adapters.opensearch.client import Client
+from opencrab.adapters.opensearch.client import OpenSearchClient
 from opencrab.adapters.opensearch.limits import hears, may_hear, term
 from opencrab.adapters.opensearch.recent_rows import Tail, tail_of
 from opencrab.adapters.opensearch.schema import ROW
@@ -24,7 +24,7 @@ MOST_HEARD = 10_000
 
 
 @dataclass(frozen=True)
-class Known:
+class QueryContext:
     """The tail, the sessions in which whoever asks spoke, and the speakers whom the query names.
 
     Speakers of whom whoever asks may not hear are not among them.
@@ -36,11 +36,11 @@ class Known:
 
 
 def run_query(
-    client: Client, index: str, past: Past, agent_id: str, query: Query, *, now: datetime
-) -> Known:
+    client: OpenSearchClient, index: str, past: Past, agent_id: str, query: Query, *, now: datetime
+) -> QueryContext:
     """Ask the collection once, and the stores for what it cannot know yet."""
     person = query.clearance.person_id
-    answer = client.search(index, _asked(person))
+    answer = client.search(index, _watermark_query(person))
     reached = Reached(client, index, until=now - SETTLED)
     reached.read(answer)
     tail = tail_of(past, agent_id, query, reached)
@@ -49,12 +49,12 @@ def run_query(
     speakers = {row.speaker for row in rows}.union(_names(found.get("speakers"))) - {""}
     heard = {row.session_id for row in rows if row.is_spoken and row.speaker_id == person}
     heard.update(_names(found.get("heard", {}).get("in")))
-    before = Known(tail=tail, heard=frozenset(heard if person else ()))
+    before = QueryContext(tail=tail, heard=frozenset(heard if person else ()))
     called = named_speakers(query.text, speakers)
-    return replace(before, speakers=_heard(client, index, query, called, before))
+    return replace(before, speakers=_visible_speakers(client, index, query, called, before))
 
 
-def kept_in(client: Client, index: str) -> set[tuple[RowKind, str]]:
+def kept_in(client: OpenSearchClient, index: str) -> set[tuple[RowKind, str]]:
     """The kept things that an index shows, by kind and id."""
     kinds = [kind for kind in RowKind if kind.value in KEPT]
     aggs = {
@@ -71,8 +71,12 @@ def kept_in(client: Client, index: str) -> set[tuple[RowKind, str]]:
     return {(kind, ref) for kind in kinds for ref in _names(found[kind.value]["in"])}
 
 
-def _heard(
-    client: Client, index: str, query: Query, speakers: frozenset[str], before: Known
+def _visible_speakers(
+    client: OpenSearchClient,
+    index: str,
+    query: Query,
+    speakers: frozenset[str],
+    before: QueryContext,
 ) -> frozenset[str]:
     """Those of the speakers of whom whoever asks may hear; the collection is asked for the rest."""
     if query.clearance.whole:
@@ -89,7 +93,7 @@ def _heard(
     return speakers & near.union(_names(answer["aggregations"]["speakers"]) if answer else ())
 
 
-def _asked(person: str) -> dict[str, Any]:
+def _watermark_query(person: str) -> dict[str, Any]:
     """The search for the newest watermarks, and for who spoke in all rows beside it."""
     aggs: dict[str, Any] = {"speakers": {"terms": {"field": "speaker", "size": MOST_SPEAKERS}}}
     if person:

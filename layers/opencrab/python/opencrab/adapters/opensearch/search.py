@@ -9,8 +9,8 @@ from typing import Any
 
 from opencrab.adapters.opensearch.indexing import OpenSearchIndexing
 from opencrab.adapters.opensearch.limits import any_of, may_answer, may_hear, term
-from opencrab.adapters.opensearch.merging import Look, Place
-from opencrab.adapters.opensearch.query_plan import Known, run_query
+from opencrab.adapters.opensearch.merging import Place, RowPool
+from opencrab.adapters.opensearch.query_plan import QueryContext, run_query
 from opencrab.adapters.opensearch.schema import ROW, SCHEMA, Placed, index_name, read, row_id
 from opencrab.adapters.opensearch.terms import plain
 from opencrab.adapters.opensearch.watermark import Reached, newest
@@ -44,7 +44,7 @@ class OpenSearch(OpenSearchIndexing):
         before = run_query(self._client, index, self._past, agent_id, query, now=now)
         asked = question(query.text, before.speakers)
         sought = tuple(dict.fromkeys(map(plain, asked.terms)))
-        look = Look(query, asked, sought, before, now)
+        look = RowPool(query, asked, sought, before, now)
         hits = self._client.search(index, _hits_asked(query, sought, before))
         look.add(_rows(hits), hits=True, scores=_scores(hits))
         for _ in range(_LOOKS):
@@ -82,7 +82,7 @@ class OpenSearch(OpenSearchIndexing):
             published_rows=rows if agent else None,
         )
 
-    def _looked(self, index: str, look: Look) -> tuple[Ranked, ...]:
+    def _looked(self, index: str, look: RowPool) -> tuple[Ranked, ...]:
         """The best among the rows at hand and what stands beside them."""
         hits = look.hits()
         beside = look.beside(hits)
@@ -91,7 +91,7 @@ class OpenSearch(OpenSearchIndexing):
             look.add(_rows(self._client.search(index, _beside_asked(look, beside))))
         return look.ranked(hits)
 
-    def _learnt(self, agent_id: str, look: Look, order: Iterable[Ranked]) -> bool:
+    def _learnt(self, agent_id: str, look: RowPool, order: Iterable[Ranked]) -> bool:
         """Whether kept things among the best are others than was known; that is known then."""
         learnt = False
         for key in (str(each.candidate.key) for each in order):
@@ -106,13 +106,13 @@ class OpenSearch(OpenSearchIndexing):
         return learnt
 
 
-def _is_sure(each: Ranked, look: Look) -> bool:
+def _is_sure(each: Ranked, look: RowPool) -> bool:
     """Whether it is a line, or a kept thing that was read again."""
     key = str(each.candidate.key)
     return key in look.sound or not look.row(key).ref
 
 
-def _hits_asked(query: Query, sought: tuple[str, ...], before: Known) -> dict[str, Any]:
+def _hits_asked(query: Query, sought: tuple[str, ...], before: QueryContext) -> dict[str, Any]:
     """The search for the best by BM25 among what may answer."""
     match = {"match": {"terms": {"query": " ".join(sought), "operator": "or"}}}
     limits = may_answer(query, before.heard)
@@ -124,7 +124,7 @@ def _hits_asked(query: Query, sought: tuple[str, ...], before: Known) -> dict[st
     }
 
 
-def _beside_asked(look: Look, beside: Iterable[Place]) -> dict[str, Any]:
+def _beside_asked(look: RowPool, beside: Iterable[Place]) -> dict[str, Any]:
     """The search for what stands at some places, as far as it may be heard."""
     places = dict[str, list[int]]()
     for session_id, place in sorted(beside):

@@ -15,7 +15,7 @@ import httpx
 SERVICE = "aoss"
 
 
-class Signer(Protocol):
+class RequestSigner(Protocol):
     """Signs requests to this service in one region."""
 
     def signed(
@@ -24,12 +24,12 @@ class Signer(Protocol):
         """The headers with a signature over them, the request's line and the content's hash."""
 
 
-SignerNow = Callable[[str], Signer]
+SignerNow = Callable[[str], RequestSigner]
 """Who signs in a region, asked for each request: temporary credentials lapse within hours."""
 
 
 def sign_request(
-    request: httpx.Request, body: bytes, signer: Signer, now: datetime
+    request: httpx.Request, body: bytes, signer: RequestSigner, now: datetime
 ) -> dict[str, str]:
     """The headers that sign a request with this body, to be sent with it as they are.
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from opencrab.adapters.opensearch.client import Client, Write
+from opencrab.adapters.opensearch.client import DocumentWrite, OpenSearchClient
 from opencrab.adapters.opensearch.limits import term
 from opencrab.adapters.opensearch.schema import SEEN
-from opencrab.adapters.search_rows import Seen, micros, time_of
+from opencrab.adapters.search_rows import IndexProgress, micros, time_of
 
 SETTLED = timedelta(minutes=2)
 """After this a written document is found; OpenSearch Serverless says 10 to 60 seconds."""
@@ -26,7 +26,7 @@ _AGENT = ""
 
 
 @dataclass(frozen=True)
-class Step:
+class Watermark:
     """One watermark: when it was written, and what it says.
 
     Of a session the last line and how many rows of it are speech; of the agent the last id of
@@ -43,12 +43,12 @@ class Step:
 class Reached:
     """The watermarks of one index, read as they are needed."""
 
-    def __init__(self, client: Client, index: str, until: datetime | None = None) -> None:
+    def __init__(self, client: OpenSearchClient, index: str, until: datetime | None = None) -> None:
         """With `until`, none that was written later counts."""
         self._client = client
         self._index = index
         self._until = until
-        self._steps: dict[str, tuple[Step, ...]] = {}
+        self._steps: dict[str, tuple[Watermark, ...]] = {}
         self.lines: Mapping[str, int] = _Lines(self)
 
     def read(self, answer: Mapping[str, Any] | None) -> None:
@@ -61,11 +61,11 @@ class Reached:
         """Read the newest watermarks and the agent's own."""
         self.read(self._client.search(self._index, newest()))
 
-    def of(self, session_id: str) -> Step | None:
+    def of(self, session_id: str) -> Watermark | None:
         """What counts of a session's watermarks; read now unless it is known."""
         if session_id not in self._steps:
             self._steps[session_id] = ()
-            body = {"size": 1, "query": _seen([term("session", session_id)])}
+            body = {"size": 1, "query": _watermark_filter([term("session", session_id)])}
             self.read(self._client.search(self._index, body))
         counting = [
             step
@@ -74,34 +74,34 @@ class Reached:
         ]
         return max(counting, key=lambda step: step.at, default=None)
 
-    def agent(self) -> Step | None:
+    def agent(self) -> Watermark | None:
         """What counts of the agent's watermarks."""
         return self.of(_AGENT)
 
-    def seen(self) -> Seen:
+    def seen(self) -> IndexProgress:
         """How far the index has come; with all marks still to be read."""
         agent = self.agent()
         if agent is None:
-            return Seen(lines=self.lines)
-        return Seen(lines=self.lines, kept=agent.kept or {}, at=agent.began)
+            return IndexProgress(lines=self.lines)
+        return IndexProgress(lines=self.lines, kept=agent.kept or {}, at=agent.began)
 
-    def known(self) -> Iterator[tuple[str, Step]]:
+    def known(self) -> Iterator[tuple[str, Watermark]]:
         """The sessions whose watermarks were read."""
         for session_id in sorted(self._steps):
             step = self.of(session_id) if session_id else None
             if step is not None:
                 yield session_id, step
 
-    def line(self, session_id: str, last: int, place: int, now: datetime) -> Write:
+    def line(self, session_id: str, last: int, place: int, now: datetime) -> DocumentWrite:
         """The document that says how far a session was read."""
-        return self._write(session_id, Step(now, last=last, place=place))
+        return self._write(session_id, Watermark(now, last=last, place=place))
 
-    def whole(self, kept: Mapping[str, str], began: datetime, now: datetime) -> Write:
+    def whole(self, kept: Mapping[str, str], began: datetime, now: datetime) -> DocumentWrite:
         """The document that says how far the agent was read."""
-        return self._write(_AGENT, Step(now, kept=dict(kept), began=began))
+        return self._write(_AGENT, Watermark(now, kept=dict(kept), began=began))
 
-    def _write(self, session_id: str, step: Step) -> Write:
-        steps = _pruned((*self._steps.get(session_id, ()), step), step.at)
+    def _write(self, session_id: str, step: Watermark) -> DocumentWrite:
+        steps = _prune_steps((*self._steps.get(session_id, ()), step), step.at)
         self._steps[session_id] = steps
         source = {
             "doc": SEEN,
@@ -109,7 +109,7 @@ class Reached:
             "at": micros(step.at),
             "steps": list(map(_source, steps)),
         }
-        return Write(f"seen:{session_id}", source)
+        return DocumentWrite(f"seen:{session_id}", source)
 
 
 class _Lines(Mapping[str, int]):
@@ -134,17 +134,17 @@ class _Lines(Mapping[str, int]):
 def newest(most: int = _RECENT) -> dict[str, Any]:
     """The search for the watermarks that were written last, the agent's first."""
     order = [{"session": {"order": "asc"}}] if most > _RECENT else [{"at": {"order": "desc"}}]
-    return {"size": most, "query": _seen([]), "sort": order}
+    return {"size": most, "query": _watermark_filter([]), "sort": order}
 
 
-def _seen(more: list[dict[str, Any]]) -> dict[str, Any]:
+def _watermark_filter(more: list[dict[str, Any]]) -> dict[str, Any]:
     return {"bool": {"filter": [term("doc", SEEN), *more]}}
 
 
-def _pruned(steps: tuple[Step, ...], now: datetime) -> tuple[Step, ...]:
+def _prune_steps(steps: tuple[Watermark, ...], now: datetime) -> tuple[Watermark, ...]:
     """The newest of those that are settled, and of the others one in half a minute."""
     settled = [step for step in steps if step.at <= now - SETTLED][-1:]
-    kept: list[Step] = []
+    kept: list[Watermark] = []
     for step in sorted((each for each in steps if each not in settled), key=lambda one: one.at):
         if step.at <= now - SETTLED:
             continue
@@ -154,9 +154,9 @@ def _pruned(steps: tuple[Step, ...], now: datetime) -> tuple[Step, ...]:
     return (*settled, *kept)
 
 
-def _step(source: Mapping[str, Any]) -> Step:
+def _step(source: Mapping[str, Any]) -> Watermark:
     began = source.get("began")
-    return Step(
+    return Watermark(
         time_of(source["at"]),
         last=source.get("last", 0),
         place=source.get("place", 0),
@@ -165,7 +165,7 @@ def _step(source: Mapping[str, Any]) -> Step:
     )
 
 
-def _source(step: Step) -> dict[str, Any]:
+def _source(step: Watermark) -> dict[str, Any]:
     if step.kept is not None and step.began is not None:
         return {"at": micros(step.at), "kept": dict(step.kept), "began": micros(step.began)}
     return {"at": micros(step.at), "last": step.last, "place": step.place}

@@ -24,7 +24,7 @@ from opencrab.adapters.providers.catalogue.merge import (
     resolve_model,
     routing_of,
 )
-from opencrab.adapters.providers.catalogue.model_facts import Facts, ModelSettings
+from opencrab.adapters.providers.catalogue.model_facts import ModelFacts, ModelSettings
 from opencrab.adapters.providers.catalogue.model_info import known_of, model_info
 from opencrab.adapters.providers.transport.exchange import Transport
 from opencrab.domain.errors import Invalid, NotFound, OpenCrabError, Refused
@@ -38,7 +38,7 @@ from opencrab.ports.models.model import (
     ProviderHealth,
     ProviderState,
 )
-from opencrab.ports.models.preferences import Stored
+from opencrab.ports.models.preferences import StoredPreferences
 
 log = logging.getLogger(__name__)
 
@@ -46,9 +46,9 @@ AGAIN = timedelta(seconds=30)
 """How long to go on with what is known before reading again, after reading failed."""
 
 
-def nothing_stored() -> Stored:
+def nothing_stored() -> StoredPreferences:
     """The preferences of an installation whose owner never changed any."""
-    return Stored(Preferences())
+    return StoredPreferences(Preferences())
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,9 @@ class _Reading:
     """One reading of configuration and preferences, and the models that were made of it."""
 
     settings: ModelsSettings
-    stored: Stored
+    stored: StoredPreferences
     routing: Routing
-    facts: Facts
+    facts: ModelFacts
     made: dict[str, ChatModel] = field(default_factory=dict)
 
 
@@ -76,7 +76,7 @@ class ProviderModels:
         configured: Callable[[], ModelsSettings],
         transport: Callable[[], Transport],
         *,
-        stored: Callable[[], Stored] = nothing_stored,
+        stored: Callable[[], StoredPreferences] = nothing_stored,
         now: Callable[[], datetime] | None = None,
         keep_for: timedelta | None = None,
         advice: str = "set the environment variable {}",
@@ -220,7 +220,7 @@ class ProviderModels:
     def _read(self) -> _Reading:
         stored = self._stored_now()
         settings = merge_preferences(self._configured(), stored.preferences)
-        facts = Facts(settings.models, settings.listing, stored.preferences.prices)
+        facts = ModelFacts(settings.models, settings.listing, stored.preferences.prices)
         before = self._reading
         made = {}
         if before is not None and before.settings == settings and before.facts == facts:
@@ -230,11 +230,11 @@ class ProviderModels:
             self._until = self._now() + self._keep_for
         return self._reading
 
-    def _stored_now(self) -> Stored:
+    def _stored_now(self) -> StoredPreferences:
         try:
             return self._stored()
         except (Invalid, ValidationError) as error:
-            problem = error.message if isinstance(error, Invalid) else _counted(error)
+            problem = error.message if isinstance(error, Invalid) else _validation_message(error)
             log.error("the stored preferences are left out: %s", problem)  # noqa: TRY400
             return nothing_stored()
 
@@ -296,7 +296,7 @@ def _unusable() -> Iterator[None]:
         raise Invalid(error.message, field="model", cure=error.cure) from error
 
 
-def _counted(error: ValidationError) -> str:
+def _validation_message(error: ValidationError) -> str:
     """What a document is not, without quoting it."""
     return f"they cannot be read: {error.error_count()} of their parts are not what they must be"
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, TypeVar
 
-from opencrab.adapters.providers.transport.exchange import Opened, Reply, Transport
+from opencrab.adapters.providers.transport.exchange import OpenReply, Reply, Transport
 from opencrab.adapters.providers.wire.framing import events
 from opencrab.adapters.providers.wire.lenient import parse
 from opencrab.adapters.providers.wire.secrecy import Secrecy
@@ -59,7 +59,7 @@ class VendorModel(_Vendor):
 
     def encode(self, request: ChatRequest) -> bytes:
         request = replace(request, model=self.model)
-        return _encoded(self.wire.to_wire(request, self.info, stream=self.stream))
+        return _encode_json(self.wire.to_wire(request, self.info, stream=self.stream))
 
     def chat(self, request: ChatRequest, body: bytes) -> Answer:
         with self._line.guarded():
@@ -84,7 +84,7 @@ class VendorModel(_Vendor):
             raise Unanswered(message, Fault.BROKEN_OFF, billed=True)
         return line.assembled(assembly.body()).replaced(first_token_ms=first)
 
-    def _assembled(self, assembly: Assembly, opened: Opened, started: float) -> int | None:
+    def _assembled(self, assembly: Assembly, opened: OpenReply, started: float) -> int | None:
         """Hand the stream to the assembly; after how many milliseconds its first words came."""
         first = None
         try:
@@ -130,7 +130,7 @@ class VendorEmbedder(_Vendor):
         if timeout_seconds <= 0:
             raise Unanswered("the time for embeddings is over", Fault.TIMEOUT, billed=False)
         with self._line.guarded():
-            body = _encoded(self.wire.embeddings_to_wire(self.model, texts))
+            body = _encode_json(self.wire.embeddings_to_wire(self.model, texts))
             reply = self._line.send(path, body, timeout_seconds)
             return self._line.read(
                 reply.body,
@@ -214,7 +214,7 @@ class _Line:
         return reply
 
     @contextmanager
-    def open(self, path: str, body: bytes, timeout_seconds: float) -> Iterator[Opened]:
+    def open(self, path: str, body: bytes, timeout_seconds: float) -> Iterator[OpenReply]:
         """The reply as it comes; raises Unanswered unless its status is 200."""
         with self.transport.open(
             self.endpoint.base_url + path,
@@ -271,13 +271,13 @@ class _Line:
         return {"accept": "application/json", **self.wire.headers(self.endpoint)}
 
 
-def _encoded(body: Any) -> bytes:
+def _encode_json(body: Any) -> bytes:
     """The exact bytes that are sent; what UTF-8 cannot say becomes a question mark."""
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace")
 
 
-def _comes_whole(opened: Opened, wire: Wire) -> bool:
+def _comes_whole(opened: OpenReply, wire: Wire) -> bool:
     """Whether this is no stream: the server ignored that one was asked for, or it is a page.
 
     With lines of JSON nothing tells an answer in one piece from a stream, nor need it: one line is

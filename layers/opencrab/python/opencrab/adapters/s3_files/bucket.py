@@ -27,7 +27,7 @@ _NO_VERSION = {"400", "405", "InvalidArgument", "MethodNotAllowed", "NoSuchVersi
 
 
 @dataclass(frozen=True)
-class Stored:
+class ObjectHead:
     """An object without its content; `sha256` is what its metadata say, None if they do not.
 
     So is `clean`, which nobody else than OpenCrab says; `notes` are all metadata.
@@ -42,7 +42,7 @@ class Stored:
 
 
 @dataclass(frozen=True)
-class Listed:
+class ObjectEntry:
     """An object as a list shows it."""
 
     key: str
@@ -68,14 +68,14 @@ class Bucket:
         self.name = name
         self._client = client
 
-    def head(self, key: str) -> Stored | None:
+    def head(self, key: str) -> ObjectHead | None:
         """An object without its content, or None."""
         answer = self._call(self._client.head_object, "HeadObject", Key=key)
-        return None if answer is None else _stored(answer)
+        return None if answer is None else _parse_object_metadata(answer)
 
     def get(
         self, key: str, at_most: int | None = None, version_id: str | None = None
-    ) -> tuple[Stored, bytes | None] | None:
+    ) -> tuple[ObjectHead, bytes | None] | None:
         """An object with its content, None for content of more bytes than wanted; or None.
 
         Without a version id it is the latest one.
@@ -84,7 +84,7 @@ class Bucket:
         answer = self._call(self._client.get_object, "GetObject", Key=key, **which)
         if answer is None:
             return None
-        stored, body = _stored(answer), answer["Body"]
+        stored, body = _parse_object_metadata(answer), answer["Body"]
         try:
             if at_most is not None and stored.size > at_most:
                 return stored, None
@@ -151,7 +151,7 @@ class Bucket:
         """Remove one version of an object for good, or one mark of its deletion."""
         self._call(self._client.delete_object, "DeleteObject", Key=key, VersionId=version_id)
 
-    def listed(self, prefix: str, at_most: int | None = None) -> Iterator[Listed]:
+    def listed(self, prefix: str, at_most: int | None = None) -> Iterator[ObjectEntry]:
         """Objects whose keys begin so."""
         arguments: dict[str, Any] = {"Prefix": prefix}
         if at_most is not None:
@@ -161,7 +161,7 @@ class Bucket:
             if answer is None:
                 raise self._unavailable("ListObjectsV2", "there is no such bucket")
             for item in answer.get("Contents", ()):
-                yield Listed(item["Key"], item["Size"], item["ETag"].strip('"'))
+                yield ObjectEntry(item["Key"], item["Size"], item["ETag"].strip('"'))
             if at_most is not None or not answer.get("IsTruncated"):
                 return
             arguments["ContinuationToken"] = answer["NextContinuationToken"]
@@ -255,9 +255,9 @@ def version_id_of(version: str) -> str:
     return version.partition(":")[2]
 
 
-def _stored(answer: dict[str, Any]) -> Stored:
+def _parse_object_metadata(answer: dict[str, Any]) -> ObjectHead:
     metadata = answer.get("Metadata", {})
-    return Stored(
+    return ObjectHead(
         size=answer["ContentLength"],
         etag=answer["ETag"].strip('"'),
         version_id=answer.get("VersionId", "null"),

@@ -14,8 +14,8 @@ from typing import Any
 
 from opencrab.adapters.s3_files.bucket import (
     Bucket,
-    Listed,
-    Stored,
+    ObjectEntry,
+    ObjectHead,
     etag_of,
     version,
     version_id_of,
@@ -106,7 +106,7 @@ class S3Files:
                 cure=f"restore an earlier version of {place.key!r} in bucket "
                 f"{self._bucket.name!r}, or delete it and write it again",
             )
-        return _described(place.path, stored, sha256), content
+        return _describe_file(place.path, stored, sha256), content
 
     def write(
         self,
@@ -252,12 +252,12 @@ class S3Files:
         """A file as it is now; one without our hash is read, unless it is too large for that."""
         stored = self._bucket.head(place.key)
         if stored is None or stored.sha256 is not None or stored.size > self._file_bytes:
-            return _described(place.path, stored, stored.sha256 or "") if stored else None
+            return _describe_file(place.path, stored, stored.sha256 or "") if stored else None
         found = self._bucket.get(place.key, self._file_bytes)
         if found is None:
             return None
         stored, content = found
-        return _described(place.path, stored, "" if content is None else content_hash(content))
+        return _describe_file(place.path, stored, "" if content is None else content_hash(content))
 
     def _missing(self, place: _Place) -> Invalid | NotFound:
         if any(self._bucket.listed(place.key + "/", at_most=1)):
@@ -274,7 +274,7 @@ def _root(agent_id: str) -> str:
     return f"agents/{agent_folder(agent_id)}/workspace/"
 
 
-def _described(path: str, stored: Stored, sha256: str) -> FileInfo:
+def _describe_file(path: str, stored: ObjectHead, sha256: str) -> FileInfo:
     made = version(stored.etag, stored.version_id)
     return FileInfo(path, stored.size, sha256, made, stored.clean and stored.sha256 == sha256)
 
@@ -283,7 +283,7 @@ def _is_same(stored: FileInfo, change: _Change) -> bool:
     return (stored.sha256, stored.size) == (change.sha256, len(change.content))
 
 
-def _is_still(entry: Entry, listed: Listed) -> bool:
+def _is_still(entry: Entry, listed: ObjectEntry) -> bool:
     """Whether an object is the one that the ledger knows; no write leaves an etag as it was."""
     info = entry.info
     return info is not None and (info.size, etag_of(info.version)) == (listed.size, listed.etag)

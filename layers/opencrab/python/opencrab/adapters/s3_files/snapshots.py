@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from opencrab.adapters.s3_files.bucket import Bucket, Stored, etag_of, version, version_id_of
+from opencrab.adapters.s3_files.bucket import Bucket, ObjectHead, etag_of, version, version_id_of
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.workspace.path import agent_folder
 from opencrab.ports.clock import Clock
@@ -30,7 +30,7 @@ class S3Snapshots:
 
     def newest(self, agent_id: str) -> Snapshot | None:
         stored = self._bucket.head(_key(agent_id))
-        return None if stored is None else _described(agent_id, stored)
+        return None if stored is None else _snapshot_from_metadata(agent_id, stored)
 
     def fetch(self, snapshot: Snapshot, into: Path) -> bool:
         key = _key(snapshot.agent_id)
@@ -76,7 +76,7 @@ def _key(agent_id: str) -> str:
     return f"search/{agent_folder(agent_id)}/index.db"
 
 
-def _described(agent_id: str, stored: Stored) -> Snapshot:
+def _snapshot_from_metadata(agent_id: str, stored: ObjectHead) -> Snapshot:
     """What the object's metadata say; one without them is of no tokenizer, and never used."""
     notes = stored.notes
     try:

@@ -3,7 +3,7 @@
 import json
 from datetime import datetime, timedelta
 
-from opencrab.adapters.sqlite.database import FEED, AlreadyThere, Database, Row, milliseconds
+from opencrab.adapters.sqlite.database import FEED, AlreadyThere, Database, ItemRow, milliseconds
 from opencrab.domain.access.principal import ApiKey
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.ports.access.idempotency import Remembered
@@ -21,7 +21,7 @@ class SqliteKeys:
     def put(self, key: ApiKey) -> None:
         with self._database.writing() as items:
             try:
-                items.add(Row(f"KEY#{key.hash}", "K", key.model_dump_json(), listing="key"))
+                items.add(ItemRow(f"KEY#{key.hash}", "K", key.model_dump_json(), listing="key"))
             except AlreadyThere:
                 raise Conflict("a key with this secret exists already") from None
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from opencrab.adapters.sqlite.database import AlreadyThere, Batch, Database, Row
+from opencrab.adapters.sqlite.database import AlreadyThere, Database, ItemRow, WriteBatch
 from opencrab.adapters.sqlite.documents import MIND_KEY
 from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.agent_state import Mind
@@ -74,7 +74,7 @@ class SqliteAgents:
                     cure="load it again and repeat the change",
                 )
             saved = agent.replaced(version=agent.version + 1)
-            items.write(Batch(put=_rows(saved, soul, identity)))
+            items.write(WriteBatch(put=_rows(saved, soul, identity)))
             return saved
 
 
@@ -115,7 +115,7 @@ class SqliteSessions:
             session = Session.read(session_id, items.get(f"SESSION#{session_id}", "S"))
             if session.agent_ids != agent_ids or session.status is SessionStatus.ENDED:
                 session = session.seated(agent_ids, now)
-                items.write(Batch(put=[session_row(session)]))
+                items.write(WriteBatch(put=[session_row(session)]))
             return session
 
     def end(self, session_id: str, now: datetime) -> Session:
@@ -124,7 +124,7 @@ class SqliteSessions:
             if session.status is SessionStatus.ENDED:
                 return session
             session = session.ended(now)
-            items.write(Batch(put=[session_row(session)]))
+            items.write(WriteBatch(put=[session_row(session)]))
             return session
 
 
@@ -132,16 +132,16 @@ def _shape(profile: Profile) -> dict[str, object]:
     return profile.model_dump(exclude={"agent": _TIMES | {"version"}, "mind": True})
 
 
-def _rows(agent: Agent, soul: Soul | None, identity: Identity | None) -> list[Row]:
+def _rows(agent: Agent, soul: Soul | None, identity: Identity | None) -> list[ItemRow]:
     pk = f"AGENT#{agent.id}"
-    rows = [Row(pk, _AGENT, agent.model_dump_json(), listing="agent")]
+    rows = [ItemRow(pk, _AGENT, agent.model_dump_json(), listing="agent")]
     if soul is not None:
-        rows.append(Row(pk, _SOUL, soul.model_dump_json()))
+        rows.append(ItemRow(pk, _SOUL, soul.model_dump_json()))
     if identity is not None:
-        rows.append(Row(pk, _IDENTITY, identity.model_dump_json()))
+        rows.append(ItemRow(pk, _IDENTITY, identity.model_dump_json()))
     return rows
 
 
-def session_row(session: Session) -> Row:
+def session_row(session: Session) -> ItemRow:
     """A session as it is kept."""
-    return Row(f"SESSION#{session.id}", "S", session.model_dump_json(), listing="session")
+    return ItemRow(f"SESSION#{session.id}", "S", session.model_dump_json(), listing="session")

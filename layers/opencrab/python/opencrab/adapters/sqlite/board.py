@@ -7,15 +7,15 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from opencrab.adapters.sqlite.database import Batch, Database, Place, Row
+from opencrab.adapters.sqlite.database import Database, ItemRow, Place, WriteBatch
 from opencrab.domain.conversation.message import Instruction
 from opencrab.domain.errors import Conflict
-from opencrab.domain.models.health import Health
+from opencrab.domain.models.health import BreakerState
 from opencrab.domain.models.preferences import Preferences
 from opencrab.domain.money.budget import INSTALLATION, Draw, exhausted_error, limit_changes
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import MicroUsd
-from opencrab.ports.models.preferences import Stored
+from opencrab.ports.models.preferences import StoredPreferences
 from opencrab.ports.turn.journal import Boundary
 
 _BOARD, _LIMIT, _SETTINGS, _HEALTH = "BOARD", "LIMIT#", "SETTINGS", "HEALTH#"
@@ -35,7 +35,7 @@ class Board:
 
     limits: dict[str, MicroUsd] = field(default_factory=dict)
     settings_version: int = 0
-    health: dict[str, Health] = field(default_factory=dict)
+    health: dict[str, BreakerState] = field(default_factory=dict)
 
 
 class SqliteSwitches:
@@ -88,14 +88,14 @@ class SqliteHealths:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def all(self) -> dict[str, Health]:
+    def all(self) -> dict[str, BreakerState]:
         with self._database.reading() as items:
             return _board(items.between(_BOARD, "A", "Z")).health
 
-    def put(self, provider: str, health: Health, before: Health | None) -> bool:
+    def put(self, provider: str, health: BreakerState, before: BreakerState | None) -> bool:
         with self._database.writing() as items:
             body = items.get(_BOARD, f"{_HEALTH}{provider}")
-            if before != (None if body is None else Health.model_validate_json(body)):
+            if before != (None if body is None else BreakerState.model_validate_json(body)):
                 return False
             items.put(_BOARD, f"{_HEALTH}{provider}", health.model_dump_json())
             return True
@@ -111,16 +111,16 @@ class SqlitePreferences:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def get(self) -> Stored:
+    def get(self) -> StoredPreferences:
         with self._database.reading() as items:
             body = items.get(_PREFERENCES, _DOCUMENT)
         if body is None:
-            return Stored(Preferences())
+            return StoredPreferences(Preferences())
         version, document = json.loads(body)
-        return Stored(Preferences.read(document), version)
+        return StoredPreferences(Preferences.read(document), version)
 
-    def save(self, preferences: Preferences, version: int) -> Stored:
-        saved = Stored(preferences, version + 1)
+    def save(self, preferences: Preferences, version: int) -> StoredPreferences:
+        saved = StoredPreferences(preferences, version + 1)
         body = f"[{saved.version},{preferences.document()}]"
         with self._database.writing() as items:
             if version != int(items.get(_BOARD, _SETTINGS) or 0):
@@ -155,7 +155,7 @@ def boundary(database: Database, turn: Turn) -> Boundary:
     )
 
 
-def add_draws(batch: Batch, draws: Iterable[Draw], stored: Mapping[Place, str]) -> None:
+def add_draws(batch: WriteBatch, draws: Iterable[Draw], stored: Mapping[Place, str]) -> None:
     """Add changed budgets to what is written; raises Exhausted."""
     totals: dict[Place, int] = {}
     for drawn in draws:
@@ -167,7 +167,7 @@ def add_draws(batch: Batch, draws: Iterable[Draw], stored: Mapping[Place, str]) 
         if limit is not None and drawn.micro_usd > 0 and total > limit:
             raise exhausted_error(drawn)
         totals[place] = total
-        batch.put.append(Row(*place, str(total)))
+        batch.put.append(ItemRow(*place, str(total)))
 
 
 def drawn_from(draws: Iterable[Draw]) -> list[Place]:
@@ -183,5 +183,5 @@ def _board(rows: Iterable[tuple[str, str]]) -> Board:
         elif name == _SETTINGS:
             board.settings_version = int(body)
         elif name.startswith(_HEALTH):
-            board.health[name.removeprefix(_HEALTH)] = Health.model_validate_json(body)
+            board.health[name.removeprefix(_HEALTH)] = BreakerState.model_validate_json(body)
     return board

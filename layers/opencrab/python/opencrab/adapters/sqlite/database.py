@@ -46,7 +46,7 @@ Place = tuple[str, str]
 """Partition key and sort key."""
 
 
-class Row(NamedTuple):
+class ItemRow(NamedTuple):
     """An item as it is written; one that is due is in that list, at its time."""
 
     pk: str
@@ -57,7 +57,7 @@ class Row(NamedTuple):
     expires_at: datetime | None = None
 
 
-class Entry(NamedTuple):
+class FeedItem(NamedTuple):
     """An entry of the change feed; without a time of its own it has that of the newest one."""
 
     at: datetime | None
@@ -68,14 +68,14 @@ class Entry(NamedTuple):
 
 
 @dataclass
-class Batch:
+class WriteBatch:
     """What a transaction writes: items that must be new, items, whole partitions that expire."""
 
-    new: list[Row] = field(default_factory=list)
-    put: list[Row] = field(default_factory=list)
+    new: list[ItemRow] = field(default_factory=list)
+    put: list[ItemRow] = field(default_factory=list)
     removed: list[Place] = field(default_factory=list)
     expiring: list[tuple[str, datetime]] = field(default_factory=list)
-    feed: list[Entry] = field(default_factory=list)
+    feed: list[FeedItem] = field(default_factory=list)
 
 
 class AlreadyThere(Exception):
@@ -151,13 +151,13 @@ class Items:
         expires_at: datetime | None = None,
     ) -> None:
         """Write an item, whether or not it is there."""
-        self._insert("INSERT OR REPLACE", [Row(pk, sk, body, listing, due, expires_at)])
+        self._insert("INSERT OR REPLACE", [ItemRow(pk, sk, body, listing, due, expires_at)])
 
-    def add(self, *rows: Row) -> None:
+    def add(self, *rows: ItemRow) -> None:
         """Write items that are not there yet: all, or none and AlreadyThere."""
-        self.write(Batch(new=list(rows)))
+        self.write(WriteBatch(new=list(rows)))
 
-    def write(self, batch: Batch) -> None:
+    def write(self, batch: WriteBatch) -> None:
         """Write all of a batch; raises AlreadyThere before anything of it is written."""
         if batch.new:
             try:
@@ -178,13 +178,13 @@ class Items:
         """Remove an item, if it is there."""
         self.execute("DELETE FROM item WHERE pk=? AND sk=?", (pk, sk))
 
-    def _first_there(self, rows: Sequence[Row]) -> Place:
+    def _first_there(self, rows: Sequence[ItemRow]) -> Place:
         # SQLite undoes the whole statement, but does not tell which of its rows was the one.
         places = [(row.pk, row.sk) for row in rows]
         found = self.several(places)
         return next((place for place in places if place in found), places[0])
 
-    def _insert(self, verb: str, rows: Sequence[Row]) -> None:
+    def _insert(self, verb: str, rows: Sequence[ItemRow]) -> None:
         values: list[str | int | None] = []
         for pk, sk, body, listing, due, expires_at in rows:
             values += (pk, sk, body, listing)
@@ -193,7 +193,7 @@ class Items:
         marks = ",".join(["(?,?,?,?,?,?,?)"] * len(rows))
         self.execute(f"{verb} INTO item VALUES {marks}", values)
 
-    def _tell(self, entries: Sequence[Entry]) -> None:
+    def _tell(self, entries: Sequence[FeedItem]) -> None:
         self.touched.add(FEED)
         values: list[str | int | None] = []
         newest: int | None = None
@@ -215,7 +215,7 @@ class Items:
         return row[0] if row else 0
 
 
-class Topic:
+class ChangeTopic:
     """A number that grows with each commit that touched one thing, and a way to wait for that."""
 
     def __init__(self) -> None:
@@ -247,7 +247,7 @@ class Database:
         self._patience_seconds = patience_seconds
         self._write_lock = threading.Lock()
         self._readers: LifoQueue[Items] = LifoQueue()
-        self._topics: dict[str, Topic] = {}
+        self._topics: dict[str, ChangeTopic] = {}
         self._lock_file = hold(path)
         self.last_alive = datetime.fromtimestamp(os.fstat(self._lock_file).st_mtime, UTC)
         try:
@@ -294,9 +294,9 @@ class Database:
         finally:
             self._readers.put(items)
 
-    def topic(self, name: str) -> Topic:
+    def topic(self, name: str) -> ChangeTopic:
         """What wakes those who wait for one kind of change, and nobody else."""
-        return self._topics.get(name) or self._topics.setdefault(name, Topic())
+        return self._topics.get(name) or self._topics.setdefault(name, ChangeTopic())
 
     def purge(self, now: int, feed_before: int) -> None:
         """Remove what has expired; a bounded amount each time, in transactions of a few ms."""

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pydantic import ValidationError
 
-from opencrab.adapters.sqlite.database import Batch, Database, Entry, Place, Row
+from opencrab.adapters.sqlite.database import Database, FeedItem, ItemRow, Place, WriteBatch
 from opencrab.adapters.sqlite.queue import due_row
 from opencrab.domain.agents.agent_state import MIND
 from opencrab.domain.document import Fact, each_once
@@ -64,7 +64,7 @@ class SqliteFacts:
         return tuple(_readable(bodies))
 
     def commit(self, *facts: Fact, due: tuple[DueItem, ...] = ()) -> None:
-        places, batch = places_of(facts), Batch(put=[due_row(item) for item in due])
+        places, batch = places_of(facts), WriteBatch(put=[due_row(item) for item in due])
         with self._database.writing() as items:
             add_facts(batch, facts, items.several(places))
             items.write(batch)
@@ -75,7 +75,7 @@ def places_of(facts: tuple[Fact, ...]) -> list[Place]:
     return [_place(*fact.key) for fact in each_once(facts)]
 
 
-def add_facts(batch: Batch, facts: tuple[Fact, ...], stored: Mapping[Place, str]) -> None:
+def add_facts(batch: WriteBatch, facts: tuple[Fact, ...], stored: Mapping[Place, str]) -> None:
     """Add facts to what is written; raises Changed where another version is stored."""
     for fact in facts:
         place = _place(*fact.key)
@@ -85,13 +85,13 @@ def add_facts(batch: Batch, facts: tuple[Fact, ...], stored: Mapping[Place, str]
         if fact.version and fact.version != version + 1:
             raise stale_write(fact)
         if fact.kind in TOLD:
-            batch.feed.append(_told(fact))
+            batch.feed.append(_feed_entry(fact))
         if fact.body is None:
             batch.removed.append(place)
             continue
         kept = fact.replaced(version=version + 1).model_dump_json()
         due = None if fact.due_at is None else (_due_list(fact.kind), fact.due_at)
-        batch.put.append(Row(*place, kept, due=due, expires_at=fact.expires_at))
+        batch.put.append(ItemRow(*place, kept, due=due, expires_at=fact.expires_at))
 
 
 def _readable(bodies: Iterable[str]) -> Iterator[Fact]:
@@ -103,9 +103,9 @@ def _readable(bodies: Iterable[str]) -> Iterator[Fact]:
             log.warning("a fact that is due cannot be read, and is left as it is")
 
 
-def _told(fact: Fact) -> Entry:
+def _feed_entry(fact: Fact) -> FeedItem:
     told = FactTold(owner=fact.owner, kind=fact.kind, id=fact.id, removed=fact.body is None)
-    return Entry(None, "fact", "", None, told.model_dump_json(exclude_defaults=True))
+    return FeedItem(None, "fact", "", None, told.model_dump_json(exclude_defaults=True))
 
 
 def _due_list(kind: str) -> str:

@@ -44,7 +44,7 @@ CREATE TABLE feed (
 """
 
 
-class Damaged(Unavailable):
+class DamagedDatabase(Unavailable):
     """The database file cannot be trusted; nothing was or will be written to it."""
 
     code = "damaged"
@@ -93,7 +93,9 @@ def make(path: Path, *, durable: bool) -> None:
     """Make an empty database where there is no file yet; a crash leaves all of it or nothing."""
     wal = _beside(path, "-wal")
     if wal.exists() and wal.stat().st_size:
-        raise _damaged(path, f"it is missing, but its newest changes are there, in {wal.name!r}")
+        raise _damaged_file_error(
+            path, f"it is missing, but its newest changes are there, in {wal.name!r}"
+        )
     new = _beside(path, ".new")
     for leftover in (new, _beside(new, "-wal"), _beside(new, "-shm")):
         leftover.unlink(missing_ok=True)
@@ -112,23 +114,23 @@ def inspect(path: Path, *, patience_seconds: float) -> None:
     """Raise Damaged unless the file is a sound database of this OpenCrab; writes nothing to it."""
     size = path.stat().st_size
     if size == 0:
-        raise _damaged(path, "it is empty")
+        raise _damaged_file_error(path, "it is empty")
     address = f"{path.absolute().as_uri()}?mode=ro"
     with closing(sqlite3.connect(address, uri=True, timeout=patience_seconds)) as connection:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > SCHEMA_VERSION:
-            raise Damaged(
+            raise DamagedDatabase(
                 f"database file {str(path)!r} was written by a newer OpenCrab "
                 f"(schema {version}, this one knows {SCHEMA_VERSION})",
                 cure="start the newer version, or use another --data directory",
             )
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall()
         if not {name for (name,) in tables} >= _TABLES:
-            raise _damaged(path, "it holds something else than OpenCrab's data")
+            raise _damaged_file_error(path, "it holds something else than OpenCrab's data")
         if size <= _QUICK_CHECK_BYTES:
             verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if verdict != "ok":
-                raise _damaged(path, verdict)
+                raise _damaged_file_error(path, verdict)
 
 
 def explain_error(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> Unavailable:
@@ -137,10 +139,10 @@ def explain_error(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> Unav
     Text that is no UTF-8 is damage: nothing else is ever written.
     """
     if isinstance(error, UnicodeDecodeError):
-        return _damaged(path, "its text is not readable")
+        return _damaged_file_error(path, "its text is not readable")
     name = getattr(error, "sqlite_errorname", "") or ""
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return _damaged(path, str(error))
+        return _damaged_file_error(path, str(error))
     if name.startswith("SQLITE_FULL"):
         return Unavailable(
             f"the disk that holds {str(path)!r} is full; nothing was changed",
@@ -161,8 +163,8 @@ def _beside(path: Path, suffix: str) -> Path:
     return path.with_name(f"{path.name}{suffix}")
 
 
-def _damaged(path: Path, detail: str) -> Damaged:
-    return Damaged(
+def _damaged_file_error(path: Path, detail: str) -> DamagedDatabase:
+    return DamagedDatabase(
         f"database file {str(path)!r} is damaged: {detail}",
         cure="stop, keep a copy of the file, then restore a backup or use another --data "
         "directory; OpenCrab never overwrites it",

@@ -14,16 +14,16 @@ from opencrab.adapters.sqlite import usage as ledger
 from opencrab.adapters.sqlite.agents import session_row
 from opencrab.adapters.sqlite.database import (
     AlreadyThere,
-    Batch,
     Database,
-    Entry,
+    FeedItem,
+    ItemRow,
     Items,
     Place,
-    Row,
+    WriteBatch,
 )
 from opencrab.adapters.sqlite.documents import add_facts, places_of
 from opencrab.adapters.sqlite.queue import due_row
-from opencrab.adapters.sqlite.usage import Counted, add_counts, call_counts
+from opencrab.adapters.sqlite.usage import CallCount, add_counts, call_counts
 from opencrab.domain.conversation.message import Instruction, Line, Utterance
 from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.document import Fact
@@ -46,7 +46,7 @@ class SqliteJournal:
 
     def admit(self, admission: Admission) -> tuple[Turn, ...]:
         message = (f"MESSAGE#{admission.message_id}", "M")
-        session_id, batch = admission.line.session_id, Batch()
+        session_id, batch = admission.line.session_id, WriteBatch()
         with self._database.writing() as items:
             stored = items.several((message, (f"SESSION#{session_id}", "S")))
             last = items.last_key(f"SESSION#{session_id}", "L#", "L$")
@@ -63,7 +63,7 @@ class SqliteJournal:
             for turn in turns:
                 _add_turn(batch, turn, absent=True)
             body = f"{admission.body_hash} {' '.join(turn.id for turn in turns)}"
-            batch.new.append(Row(*message, body, expires_at=line.at + RETENTION))
+            batch.new.append(ItemRow(*message, body, expires_at=line.at + RETENTION))
             try:
                 items.write(batch)
             except AlreadyThere as error:
@@ -72,7 +72,7 @@ class SqliteJournal:
             return turns
 
     def open(self, turn: Turn) -> Turn:
-        batch = Batch()
+        batch = WriteBatch()
         _add_turn(batch, turn, absent=True)
         with self._database.writing() as items:
             try:
@@ -106,7 +106,7 @@ class SqliteJournal:
             _check(before, change)
             # A stop is not the worker's to write: one that came meanwhile stays (ADR 0009).
             turn = turn.replaced(stop=before.stop)
-            batch = Batch()
+            batch = WriteBatch()
             # The feed tells of facts first, then of lines, then of the turn that wrote both.
             if change.facts:
                 add_facts(batch, change.facts, stored)
@@ -139,7 +139,7 @@ class SqliteJournal:
 
     def instruct(self, instruction: Instruction, line: Line) -> Instruction:
         message, inbox = (f"MESSAGE#{instruction.id}", "M"), f"INBOX#{instruction.session_id}"
-        session_id, batch = instruction.session_id, Batch()
+        session_id, batch = instruction.session_id, WriteBatch()
         with self._database.writing() as items:
             stored = items.several((message, (f"SESSION#{session_id}", "S")))
             last = items.last_key(f"SESSION#{session_id}", "L#", "L$")
@@ -151,8 +151,8 @@ class SqliteJournal:
             placed = instruction.replaced(line=placed_line.sequence)
             name, expires = f"{placed.line:010d}", instruction.at + INSTRUCTION_LIFE
             batch.put += (
-                Row(inbox, name, placed.model_dump_json(), expires_at=expires),
-                Row(*message, name, expires_at=expires),
+                ItemRow(inbox, name, placed.model_dump_json(), expires_at=expires),
+                ItemRow(*message, name, expires_at=expires),
             )
             items.write(batch)
             return placed
@@ -164,7 +164,7 @@ class SqliteJournal:
                 return turn
             turn = turn.replaced(stop=stop)
             if not stop.pause:
-                turn = _queued(turn)
+                turn = _requeue_waiting(turn)
             put_turn(items, turn)
             return turn
 
@@ -173,7 +173,7 @@ class SqliteJournal:
             turn = turn_in(items, turn_id)
             if turn.status.is_end or turn.stop is None or not turn.stop.pause:
                 return turn
-            turn = _queued(turn.replaced(stop=None))
+            turn = _requeue_waiting(turn.replaced(stop=None))
             put_turn(items, turn)
             return turn
 
@@ -191,11 +191,11 @@ class SqliteJournal:
                     f"turn {turn_id!r} does not wait for this decision",
                     cure="read the turn again: it may have been decided or stopped already",
                 )
-            batch = Batch()
+            batch = WriteBatch()
             add_facts(batch, facts, items.several(places_of(facts)))
             body = decision.model_dump_json()
-            batch.new.append(Row(f"TURN#{turn_id}", record_key(decision), body))
-            turn = _queued(turn)
+            batch.new.append(ItemRow(f"TURN#{turn_id}", record_key(decision), body))
+            turn = _requeue_waiting(turn)
             _add_turn(batch, turn)
             items.write(batch)
             return turn
@@ -260,7 +260,7 @@ def records_in(items: Items, turn_id: str) -> tuple[Record, ...]:
 
 def put_turn(items: Items, turn: Turn, *, before: TurnStatus | None = None) -> None:
     """Write a header; the feed tells of it when its status is another than before."""
-    batch = Batch()
+    batch = WriteBatch()
     _add_turn(batch, turn, before=before)
     items.write(batch)
 
@@ -272,18 +272,18 @@ def _turn(turn_id: str, body: str | None) -> Turn:
 
 
 def _add_turn(
-    batch: Batch, turn: Turn, *, absent: bool = False, before: TurnStatus | None = None
+    batch: WriteBatch, turn: Turn, *, absent: bool = False, before: TurnStatus | None = None
 ) -> None:
     alive = turn.status in {TurnStatus.QUEUED, TurnStatus.RUNNING}
     due = ("turn", turn.lease_until) if alive and turn.lease_until else None
-    row = Row(f"TURN#{turn.id}", "H", turn.model_dump_json(), due=due)
+    row = ItemRow(f"TURN#{turn.id}", "H", turn.model_dump_json(), due=due)
     (batch.new if absent else batch.put).append(row)
     if turn.ended_at is not None:
         batch.expiring.append((row.pk, turn.ended_at + RETENTION))
     # Each step writes its header, and the feed tells only of what a reader can see of it.
     if turn.status is not before:
         moment = turn.ended_at or turn.lease_until or turn.created_at
-        batch.feed.append(Entry(moment, "turn", turn.session_id, turn.id, turn.status.value))
+        batch.feed.append(FeedItem(moment, "turn", turn.session_id, turn.id, turn.status.value))
 
 
 def _read_for(change: Change) -> list[Place]:
@@ -299,12 +299,12 @@ def _read_for(change: Change) -> list[Place]:
 
 
 def _add_others(
-    batch: Batch, change: Change, stored: Mapping[Place, str], counts: list[Counted]
+    batch: WriteBatch, change: Change, stored: Mapping[Place, str], counts: list[CallCount]
 ) -> None:
     """Add what a change writes that the feed does not tell of; raises Exhausted or NotFound."""
     # None of these may be there already: they are what tells a step from its repetition (ADR 0004).
     pk = f"TURN#{change.turn.id}"
-    batch.new += [Row(pk, record_key(each), each.model_dump_json()) for each in change.records]
+    batch.new += [ItemRow(pk, record_key(each), each.model_dump_json()) for each in change.records]
     batch.new += [_utterance_row(utterance) for utterance in change.utterances]
     if change.draws:
         boards.add_draws(batch, change.draws, stored)
@@ -319,8 +319,8 @@ def _add_others(
         batch.put.append(session_row(session))
 
 
-def _utterance_row(utterance: Utterance) -> Row:
-    return Row(
+def _utterance_row(utterance: Utterance) -> ItemRow:
+    return ItemRow(
         f"OUT#{utterance.channel.target}",
         utterance.key,
         utterance.model_dump_json(),
@@ -348,12 +348,12 @@ def _stays(wish: Stop | None, newer: Stop) -> bool:
     return wish is not None and (newer.pause or not wish.pause)
 
 
-def _queued(turn: Turn) -> Turn:
+def _requeue_waiting(turn: Turn) -> Turn:
     """The turn as it is, or queued again if it waits."""
     return turn.replaced(status=TurnStatus.QUEUED) if turn.status is TurnStatus.WAITING else turn
 
 
-def _add_lines(batch: Batch, lines: tuple[Line, ...], last: str | None) -> tuple[Line, ...]:
+def _add_lines(batch: WriteBatch, lines: tuple[Line, ...], last: str | None) -> tuple[Line, ...]:
     """Add lines behind the one with the last key, with their numbers."""
     # Numbers have no gaps, since a gap looks like a line that is late (ADR 0010); the writer's lock
     # keeps the last one the last.
@@ -362,8 +362,8 @@ def _add_lines(batch: Batch, lines: tuple[Line, ...], last: str | None) -> tuple
         opened = line.group_line if line.group_line is not None else sequence
         stored = line.replaced(sequence=sequence, group_line=opened)
         body = stored.model_dump_json()
-        batch.new.append(Row(f"SESSION#{line.session_id}", f"L#{sequence:010d}", body))
-        batch.feed.append(Entry(line.at, "line", line.session_id, line.turn_id, body))
+        batch.new.append(ItemRow(f"SESSION#{line.session_id}", f"L#{sequence:010d}", body))
+        batch.feed.append(FeedItem(line.at, "line", line.session_id, line.turn_id, body))
         placed.append(stored)
     return tuple(placed)
 

@@ -5,7 +5,7 @@ import secrets
 import time
 from datetime import datetime, timedelta
 
-from opencrab.adapters.sqlite.database import Batch, Database, Row, milliseconds
+from opencrab.adapters.sqlite.database import Database, ItemRow, WriteBatch, milliseconds
 from opencrab.domain.conversation.message import DeliveryState, Utterance
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.due_item import DueItem
@@ -199,7 +199,7 @@ class SqliteDueItems:
 
     def put(self, item: DueItem) -> None:
         with self._database.writing() as items:
-            items.write(Batch(put=[due_row(item)]))
+            items.write(WriteBatch(put=[due_row(item)]))
 
     def due(self, now: datetime, limit: int) -> tuple[DueItem, ...]:
         with self._database.reading() as items:
@@ -211,6 +211,6 @@ class SqliteDueItems:
             items.delete("DUE", item_id)
 
 
-def due_row(item: DueItem) -> Row:
+def due_row(item: DueItem) -> ItemRow:
     """A due item as it is kept: once, by its id."""
-    return Row("DUE", item.id, item.model_dump_json(), due=("due", item.at))
+    return ItemRow("DUE", item.id, item.model_dump_json(), due=("due", item.at))

@@ -23,8 +23,10 @@ def give_back(database: Database, queues: Sequence[str], rule: CrashRule, now: d
     begins anew with each start: whoever kills a process as soon as it is ready meets none of them.
     """
     with database.writing() as items:
-        rows = [row for queue in queues for row in _delivered(items, queue)]
-        turns = {row[0]: turn for row in rows if (turn := _named(items, row[1])) is not None}
+        rows = [row for queue in queues for row in _delivered_messages(items, queue)]
+        turns = {
+            row[0]: turn for row in rows if (turn := _turn_of_message(items, row[1])) is not None
+        }
         running = {
             row[0]: turn
             for row in rows
@@ -43,7 +45,7 @@ def give_back(database: Database, queues: Sequence[str], rule: CrashRule, now: d
             items.execute(_GIVEN_BACK, (at, position))
 
 
-def _delivered(items: Items, queue: str) -> list[_Row]:
+def _delivered_messages(items: Items, queue: str) -> list[_Row]:
     """Messages that somebody has taken at least once, and that are next in their groups."""
     return items.execute(
         "SELECT position, body, receipt, visible_at FROM queue "
@@ -52,7 +54,7 @@ def _delivered(items: Items, queue: str) -> list[_Row]:
     ).fetchall()
 
 
-def _named(items: Items, body: str) -> Turn | None:
+def _turn_of_message(items: Items, body: str) -> Turn | None:
     """The turn that a message names; one that names none, or one that is gone, is nobody's."""
     try:
         turn_id = json.loads(body)["turn"]

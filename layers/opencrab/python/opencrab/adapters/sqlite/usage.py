@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from opencrab.adapters.sqlite.database import Batch, Database, Place, Row
+from opencrab.adapters.sqlite.database import Database, ItemRow, Place, WriteBatch
 from opencrab.domain.errors import NotFound
 from opencrab.domain.usage.counters import ACTIVE_KEPT, KEPT, Tally, tally_of
 from opencrab.domain.usage.ledger import Judgement, UsageRow, is_row_id, row_bounds
@@ -62,9 +62,9 @@ class SqliteUsage:
             return changed
 
 
-def stored_row(row: UsageRow) -> Row:
+def stored_row(row: UsageRow) -> ItemRow:
     """A row as it is kept."""
-    return Row(_partition(row.agent_id), row.id, row.model_dump_json())
+    return ItemRow(_partition(row.agent_id), row.id, row.model_dump_json())
 
 
 def _partition(agent_id: str) -> str:
@@ -72,7 +72,7 @@ def _partition(agent_id: str) -> str:
 
 
 @dataclass(frozen=True)
-class Counted:
+class CallCount:
     """What one call counts, where, and when it was made."""
 
     place: Place
@@ -98,17 +98,17 @@ class SqliteTallies:
         return tuple(agent_id for agent_id, _ in rows)
 
 
-def call_counts(rows: Iterable[UsageRow]) -> list[Counted]:
+def call_counts(rows: Iterable[UsageRow]) -> list[CallCount]:
     """What calls count, each for itself."""
     found = []
     for row in rows:
         tally = tally_of(row)
         place = _tally_partition(tally.agent_id), f"{tally.day}#{tally.cell.id}"
-        found.append(Counted(place, tally, row.at))
+        found.append(CallCount(place, tally, row.at))
     return found
 
 
-def add_counts(batch: Batch, counts: Iterable[Counted], stored: Mapping[Place, str]) -> None:
+def add_counts(batch: WriteBatch, counts: Iterable[CallCount], stored: Mapping[Place, str]) -> None:
     """Add what was counted to what is written, in the transaction that writes the usage itself."""
     # Calls of one change often share a cell, and what is stored was read before any was added.
     totals: dict[Place, Tally] = {}
@@ -122,8 +122,8 @@ def add_counts(batch: Batch, counts: Iterable[Counted], stored: Mapping[Place, s
         totals[one.place] = total
         body = total.model_dump_json()
         batch.put += (
-            Row(*one.place, body, expires_at=one.at + KEPT),
-            Row(f"ACTIVE#{total.day}", total.agent_id, "1", expires_at=one.at + ACTIVE_KEPT),
+            ItemRow(*one.place, body, expires_at=one.at + KEPT),
+            ItemRow(f"ACTIVE#{total.day}", total.agent_id, "1", expires_at=one.at + ACTIVE_KEPT),
         )
 
 

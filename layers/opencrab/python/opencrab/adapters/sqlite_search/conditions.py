@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opencrab.adapters.search_rows import micros
-from opencrab.adapters.sqlite_search.row_codec import Names
+from opencrab.adapters.sqlite_search.row_codec import NameTable
 from opencrab.adapters.sqlite_search.schema import HEARINGS, KINDS, SPEECH
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.memory.search_row import Clearance
@@ -35,7 +35,7 @@ class Conditions:
 _TRUE = "(1)"
 
 
-def conditions(query: Query, names: Names) -> Conditions | None:
+def conditions(query: Query, names: NameTable) -> Conditions | None:
     """What the rows that answer a query must fulfil; None when none can."""
     values = dict[str, Any]()
     heard = [*_clearance(query.clearance, names, values), *_before(query, names, values)]
@@ -61,7 +61,7 @@ def conditions(query: Query, names: Names) -> Conditions | None:
     return Conditions(heard=_all(heard), all=_all(filters), values=values)
 
 
-def _clearance(clearance: Clearance, names: Names, values: dict[str, Any]) -> list[str]:
+def _clearance(clearance: Clearance, names: NameTable, values: dict[str, Any]) -> list[str]:
     """The same as `Clearance.allows`, which a test compares."""
     if clearance.whole:
         return []
@@ -83,7 +83,7 @@ def _clearance(clearance: Clearance, names: Names, values: dict[str, Any]) -> li
     return [f"({' OR '.join(allowed)})"]
 
 
-def _before(query: Query, names: Names, values: dict[str, Any]) -> list[str]:
+def _before(query: Query, names: NameTable, values: dict[str, Any]) -> list[str]:
     if query.before is None:
         return []
     session_id, sequence = query.before
@@ -92,7 +92,7 @@ def _before(query: Query, names: Names, values: dict[str, Any]) -> list[str]:
     return ["NOT (row.session = :before_session AND row.ref IS NULL AND row.sequence >= :before)"]
 
 
-def _number(names: Names, text: str) -> int:
+def _number(names: NameTable, text: str) -> int:
     return names.number(text) or _NOBODY
 
 

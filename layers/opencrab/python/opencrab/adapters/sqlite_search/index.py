@@ -13,24 +13,24 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from opencrab.adapters.search_rows import Batch, Forgotten, Seen, time_of
+from opencrab.adapters.search_rows import Batch, Forgotten, IndexProgress, time_of
 from opencrab.adapters.sqlite_search.ingest import Taking
 from opencrab.adapters.sqlite_search.query import Sense, find
-from opencrab.adapters.sqlite_search.row_codec import COLUMNS, Names, from_stored
+from opencrab.adapters.sqlite_search.row_codec import COLUMNS, NameTable, from_stored
 from opencrab.adapters.sqlite_search.schema import (
     KINDS,
     TOKENIZER,
-    Damaged,
+    DamagedIndex,
     Senseless,
     making_sense,
     open_index,
     translate_errors,
 )
-from opencrab.domain.erasure.request import Mark
+from opencrab.domain.erasure.request import ErasureMark
 from opencrab.domain.memory.search_row import Row, RowKind
 from opencrab.ports.memory.search import Found, Query
 
-__all__ = ["TOKENIZER", "Damaged", "Index"]
+__all__ = ["TOKENIZER", "DamagedIndex", "Index"]
 
 _Answer = TypeVar("_Answer")
 _KIND_OF = {number: kind for kind, number in KINDS.items()}
@@ -43,7 +43,7 @@ class Index:
         self._path = path
         self._lock = threading.RLock()
         self._connection = open_index(agent_id, path)
-        self._names = Names(self._connection)
+        self._names = NameTable(self._connection)
         self._forgotten = Forgotten()
         self._speakers: tuple[str, ...] | None = None
         try:
@@ -54,7 +54,7 @@ class Index:
             self._connection.close()
             raise
 
-    def seen(self) -> Seen:
+    def seen(self) -> IndexProgress:
         """How far it has come."""
         with self._used() as connection, making_sense():
             at = self._about("at")
@@ -64,7 +64,7 @@ class Index:
             lasts = all(isinstance(each, int) and each >= 0 for each in lines.values())
             if not texts or not lasts or not all(isinstance(each, str) for each in kept.values()):
                 raise Senseless("it does not know how far it has come")
-            return Seen(
+            return IndexProgress(
                 lines=lines,
                 kept=kept,
                 mark=self._about("mark") or "",
@@ -201,7 +201,7 @@ class Index:
         marks = self._connection.execute("SELECT id, body FROM mark").fetchall()
         with making_sense():
             self._forgotten = Forgotten(
-                (name, Mark.model_validate_json(body)) for name, body in marks
+                (name, ErasureMark.model_validate_json(body)) for name, body in marks
             )
 
     def _merge_words(self) -> None:

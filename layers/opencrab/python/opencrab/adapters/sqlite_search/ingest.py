@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any
 
 from opencrab.adapters.search_rows import Batch, Forgotten, micros
-from opencrab.adapters.sqlite_search.row_codec import Names, clean, to_stored
+from opencrab.adapters.sqlite_search.row_codec import NameTable, clean, to_stored
 from opencrab.adapters.sqlite_search.schema import KINDS, making_sense
-from opencrab.domain.erasure.request import Mark
+from opencrab.domain.erasure.request import ErasureMark
 from opencrab.domain.memory.search_row import Row, RowKind
 from opencrab.domain.text.terms import index_terms
 
@@ -36,7 +36,9 @@ _TIDY = (
 class Taking:
     """Writes of one transaction; `changed` counts rows, `removed` those that went."""
 
-    def __init__(self, connection: sqlite3.Connection, names: Names, forgotten: Forgotten) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, names: NameTable, forgotten: Forgotten
+    ) -> None:
         self._connection = connection
         self._names = names
         self._forgotten = forgotten
@@ -95,7 +97,7 @@ class Taking:
             for statement in _TIDY:
                 self._connection.execute(statement)
 
-    def _obey(self, mark_id: str, mark: Mark) -> None:
+    def _obey(self, mark_id: str, mark: ErasureMark) -> None:
         added = self._connection.execute(
             "INSERT INTO mark VALUES (?, ?) ON CONFLICT DO NOTHING",
             (clean(mark_id), mark.model_dump_json()),

@@ -29,7 +29,7 @@ def best_hits(
     connection: sqlite3.Connection, terms: tuple[str, ...], limits: Conditions
 ) -> dict[int, float]:
     """Numbers of rows with their scores; of terms there are at most `MOST_TERMS`, the rarest."""
-    counted = _counted(connection, terms)[:MOST_TERMS]
+    counted = _term_row_counts(connection, terms)[:MOST_TERMS]
     match = _any_of([term for _, term in counted])
     rarer = list[str]()
     weighed = 0
@@ -44,7 +44,9 @@ def best_hits(
     return _best(connection, {"match": match}, limits) if counted else {}
 
 
-def _counted(connection: sqlite3.Connection, terms: tuple[str, ...]) -> list[tuple[int, str]]:
+def _term_row_counts(
+    connection: sqlite3.Connection, terms: tuple[str, ...]
+) -> list[tuple[int, str]]:
     """In how many rows each term occurs, rarest first, those without any left out."""
     statement = "SELECT count(*) FROM words WHERE words MATCH ?"
     counted = [

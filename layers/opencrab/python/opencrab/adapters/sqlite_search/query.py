@@ -16,7 +16,7 @@ from opencrab.adapters.sqlite_search.matching import best_hits
 from opencrab.adapters.sqlite_search.row_codec import (
     COLUMNS,
     USUAL_IMPORTANCE,
-    Names,
+    NameTable,
     from_stored,
 )
 from opencrab.adapters.sqlite_search.schema import SPEECH, TIMED, making_sense
@@ -68,7 +68,7 @@ class _Around:
 
 def find(
     connection: sqlite3.Connection,
-    names: Names,
+    names: NameTable,
     query: Query,
     speakers: Iterable[str],
     now: datetime,
@@ -81,7 +81,7 @@ def find(
         return ()
     called = named_speakers(query.text, speakers)
     if called and not query.clearance.whole:
-        called = _heard(connection, names, called, limits)
+        called = _visible_speakers(connection, names, called, limits)
     asked = question(query.text, called)
     hits, why = best_hits(connection, asked.terms, limits), dict[int, tuple[str, ...]]()
     if sense is not None:
@@ -93,11 +93,11 @@ def find(
     best = rank_candidates(
         candidates, named=asked.named, asks_when=asked.asks_when, now=now, limit=query.limit
     )
-    return _shown(connection, names, best, limits)
+    return _fetch_with_neighbours(connection, names, best, limits)
 
 
-def _heard(
-    connection: sqlite3.Connection, names: Names, speakers: frozenset[str], limits: Conditions
+def _visible_speakers(
+    connection: sqlite3.Connection, names: NameTable, speakers: frozenset[str], limits: Conditions
 ) -> frozenset[str]:
     """Those of the speakers of whom whoever asks may hear; nobody else's name means anything."""
     found = connection.execute(
@@ -135,7 +135,7 @@ def _near(hits: dict[int, float], around: dict[int, _Around], least: float) -> _
 
 def _candidates(
     connection: sqlite3.Connection,
-    names: Names,
+    names: NameTable,
     hits: dict[int, float],
     places: _Places,
     limits: Conditions,
@@ -171,8 +171,8 @@ def _candidates(
         yield candidate
 
 
-def _shown(
-    connection: sqlite3.Connection, names: Names, best: Sequence[Ranked], limits: Conditions
+def _fetch_with_neighbours(
+    connection: sqlite3.Connection, names: NameTable, best: Sequence[Ranked], limits: Conditions
 ) -> tuple[Found, ...]:
     """The best with their neighbours, as far as whoever asks may hear those."""
     around = _around(connection, [int(each.candidate.key) for each in best])
@@ -185,10 +185,10 @@ def _shown(
         {**limits.values, "numbers": json.dumps(list(numbers))},
     )
     rows = {columns[0]: from_stored(columns, names) for columns in found}
-    return tuple(_found(each, rows, around) for each in best)
+    return tuple(_search_result(each, rows, around) for each in best)
 
 
-def _found(each: Ranked, rows: dict[int, Row], around: dict[int, _Around]) -> Found:
+def _search_result(each: Ranked, rows: dict[int, Row], around: dict[int, _Around]) -> Found:
     number = int(each.candidate.key)
     beside = around.get(number)
     order = (beside.previous, number, beside.next) if beside else (number,)

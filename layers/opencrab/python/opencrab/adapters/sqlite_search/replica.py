@@ -10,8 +10,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from opencrab.adapters.search_rows import Batch, Hinted, Past, Seen, ref_of
-from opencrab.adapters.sqlite_search.index import TOKENIZER, Damaged, Index
+from opencrab.adapters.search_rows import Batch, Hinted, IndexProgress, Past, ref_of
+from opencrab.adapters.sqlite_search.index import TOKENIZER, DamagedIndex, Index
 from opencrab.domain.erasure.request import COPIES_KEPT
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.memory.search_row import Row, RowKind
@@ -91,7 +91,7 @@ class Copy:
         now, seen = self._clock.now(), self.index.seen()
         if seen.at is not None and seen.at < now - COPIES_KEPT:
             self._begin(None)
-            seen = Seen()
+            seen = IndexProgress()
         since = replace(seen, kept={}, at=None) if whole else seen
         news = self._past.news(self._agent_id, since, *session_ids, *self._left_behind)
         told = _Told(news)
@@ -196,7 +196,7 @@ class Copy:
         if file is not None:
             try:
                 self._index, self._file = Index(self._agent_id, file), file
-            except Damaged as error:
+            except DamagedIndex as error:
                 file.unlink(missing_ok=True)
                 _log.warning("agent_id=%s | %s", self._agent_id, error.message)
         self._is_ahead = self._index is None

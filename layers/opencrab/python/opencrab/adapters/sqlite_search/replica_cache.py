@@ -103,14 +103,14 @@ def _own_folder(folder: Path) -> tuple[Path, int]:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Nobody else may look while a folder is made that nobody holds yet.
-        making = _locked(folder, fcntl.LOCK_EX)
+        making = _lock_folder(folder, fcntl.LOCK_EX)
         try:
             for left in folder.iterdir():
                 with suppress(OSError):
-                    os.close(_locked(left, fcntl.LOCK_EX | fcntl.LOCK_NB))
+                    os.close(_lock_folder(left, fcntl.LOCK_EX | fcntl.LOCK_NB))
                     shutil.rmtree(left)
             own = Path(tempfile.mkdtemp(dir=folder))
-            return own, _locked(own, fcntl.LOCK_EX)
+            return own, _lock_folder(own, fcntl.LOCK_EX)
         finally:
             os.close(making)
     except OSError as error:
@@ -120,7 +120,7 @@ def _own_folder(folder: Path) -> tuple[Path, int]:
         ) from error
 
 
-def _locked(folder: Path, how: int) -> int:
+def _lock_folder(folder: Path, how: int) -> int:
     """Hold a folder's lock, which goes with the process.
 
     Raises OSError where another has it, and for a link or another user's folder.

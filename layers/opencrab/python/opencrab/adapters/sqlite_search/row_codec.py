@@ -27,7 +27,7 @@ COLUMNS = (
 )
 
 
-class Names:
+class NameTable:
     """What repeats from row to row, each under a number; what was read is kept in memory."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -73,7 +73,7 @@ class Names:
         self._texts.clear()
 
 
-def to_stored(row: Row, names: Names) -> tuple[Any, ...]:
+def to_stored(row: Row, names: NameTable) -> tuple[Any, ...]:
     """A row's columns after its id."""
     text = clean(row.text)
     flags = TIMED * tells_time(text) | TAINTED * row.taint
@@ -93,13 +93,13 @@ def to_stored(row: Row, names: Names) -> tuple[Any, ...]:
     )
 
 
-def from_stored(columns: Iterable[Any], names: Names) -> Row:
+def from_stored(columns: Iterable[Any], names: NameTable) -> Row:
     """The row that was kept; raises Senseless for one that cannot have been."""
     with making_sense():
         return _row(columns, names)
 
 
-def _row(columns: Iterable[Any], names: Names) -> Row:
+def _row(columns: Iterable[Any], names: NameTable) -> Row:
     (
         _,
         session,

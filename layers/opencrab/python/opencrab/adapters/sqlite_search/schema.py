@@ -91,7 +91,7 @@ class Senseless(ValueError):
     """What is read from an index cannot have been put there by one."""
 
 
-class Damaged(Unavailable):
+class DamagedIndex(Unavailable):
     """The file of an index cannot be trusted: delete it, and let the index begin anew."""
 
     code = "damaged"
@@ -103,7 +103,7 @@ def open_index(agent_id: str, path: Path | None) -> sqlite3.Connection:
     if path is not None and not fresh:
         _look_at(path)
     with translate_errors(path):
-        connection = _connected(path)
+        connection = _open_connection(path)
         try:
             if fresh:
                 _fill(connection, agent_id)
@@ -127,7 +127,7 @@ def translate_errors(path: Path | None) -> Iterator[None]:
         if name.startswith(_DAMAGE) or any(told in text for told in _TELLING):
             raise damaged_index(path, text) from error
         raise Unavailable(
-            f"the index {_named(path)} cannot be used: {error}",
+            f"the index {_index_label(path)} cannot be used: {error}",
             cure="check that its directory exists, is writable and has space",
         ) from error
 
@@ -143,19 +143,19 @@ def making_sense() -> Iterator[None]:
         raise Senseless(f"it holds what no index holds: {error!r:.200}") from error
 
 
-def damaged_index(path: Path | None, detail: str) -> Damaged:
+def damaged_index(path: Path | None, detail: str) -> DamagedIndex:
     """What is wrong with a file, and what to do."""
-    return Damaged(
-        f"the index {_named(path)} is damaged: {detail}",
+    return DamagedIndex(
+        f"the index {_index_label(path)} is damaged: {detail}",
         cure="delete the file: the index is made anew from the journal",
     )
 
 
-def _named(path: Path | None) -> str:
+def _index_label(path: Path | None) -> str:
     return "in memory" if path is None else repr(str(path))
 
 
-def _connected(path: Path | None) -> sqlite3.Connection:
+def _open_connection(path: Path | None) -> sqlite3.Connection:
     """No waiting for the disk: after a crash of the machine an index may begin anew."""
     connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA synchronous=OFF")
@@ -184,7 +184,7 @@ def _look_at(path: Path) -> None:
 
 
 @cache
-def _expected() -> frozenset[tuple[str, str, str]]:
+def _expected_schema() -> frozenset[tuple[str, str, str]]:
     connection = sqlite3.connect(":memory:")
     try:
         connection.executescript(_SCHEMA)
@@ -197,7 +197,7 @@ def _expected() -> frozenset[tuple[str, str, str]]:
 def _with_vectors() -> frozenset[tuple[str, str, str]]:
     """SQLite keeps a statement as it was written."""
     table, trigger = VECTORS
-    return _expected() | {("table", "vector", table), ("trigger", "vector_gone", trigger)}
+    return _expected_schema() | {("table", "vector", table), ("trigger", "vector_gone", trigger)}
 
 
 def _things(connection: sqlite3.Connection) -> frozenset[tuple[str, str, str]]:
@@ -217,8 +217,8 @@ def _inspect(connection: sqlite3.Connection, agent_id: str, path: Path | None) -
     if (application, version) != (_APPLICATION, _VERSION):
         raise damaged_index(path, f"it is no index of version {_VERSION} (but {version})")
     things = _things(connection)
-    if things not in {_expected(), _with_vectors()}:
-        named = ", ".join(sorted({name for _, name, _ in things ^ _expected()}))
+    if things not in {_expected_schema(), _with_vectors()}:
+        named = ", ".join(sorted({name for _, name, _ in things ^ _expected_schema()}))
         raise damaged_index(path, f"these are not as an index has them: {named:.200}")
     about = dict(connection.execute("SELECT key, value FROM about"))
     try:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from opencrab.adapters.search_rows import Hinted, Past
-from opencrab.adapters.sqlite_search.index import TOKENIZER, Damaged
+from opencrab.adapters.sqlite_search.index import TOKENIZER, DamagedIndex
 from opencrab.adapters.sqlite_search.replica import Copy
 from opencrab.adapters.sqlite_search.replica_cache import COPIES, Copies
 from opencrab.domain.errors import Unavailable
@@ -160,7 +160,7 @@ def _trusting(copy: Copy, use: Callable[[], _Answer]) -> _Answer:
     """Use a copy; one that turns out to be damaged begins anew from the journal, once."""
     try:
         return use()
-    except Damaged as error:
+    except DamagedIndex as error:
         _log.warning("an index begins anew: %s", error.message)
         copy.begin_anew()
         return use()

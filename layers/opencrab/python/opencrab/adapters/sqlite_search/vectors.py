@@ -16,7 +16,7 @@ from opencrab.adapters.sqlite_search.row_codec import clean
 from opencrab.adapters.sqlite_search.schema import VECTORS, making_sense
 from opencrab.domain.text.vectors import MOST_NEAR, Compact, compact, cosine, fuse_scores
 from opencrab.ports.clock import Clock
-from opencrab.ports.memory.search import Meaning, Query
+from opencrab.ports.memory.search import Query, TextEmbedder
 
 BATCH = 64
 """Texts of one call."""
@@ -54,7 +54,7 @@ _FIRST = (
 class Vectors:
     """What `SqliteSearch` needs to find by meaning; `meaning` is asked, and may say nothing."""
 
-    def __init__(self, meaning: Meaning) -> None:
+    def __init__(self, meaning: TextEmbedder) -> None:
         self._meaning = meaning
 
     def sense(self, agent_id: str, index: Index, query: Query) -> "Sense | None":
@@ -83,7 +83,7 @@ class Vectors:
                 made = self._made(agent_id, model, lacking, known)
                 if not made:
                     break
-                index.change(partial(_put, model=model, made=made))
+                index.change(partial(_store_vectors, model=model, made=made))
                 learnt += len(made)
             return learnt
 
@@ -92,7 +92,7 @@ class Vectors:
     def standing(self, index: Index) -> tuple[int, str]:
         """How many rows have a vector, and of which model."""
         about = index.ask(_about)
-        return (0, "") if about is None else (index.ask(_counted), about[1])
+        return (0, "") if about is None else (index.ask(_count_vectors), about[1])
 
     def _is_asked(self, model: str) -> bool:
         return model == self._meaning.name
@@ -146,7 +146,7 @@ def _about(connection: sqlite3.Connection) -> tuple[int, str] | None:
         return int(dimensions), model
 
 
-def _counted(connection: sqlite3.Connection) -> int:
+def _count_vectors(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT count(*) FROM vector").fetchone()[0])
 
 
@@ -158,7 +158,9 @@ def _lacking(connection: sqlite3.Connection, model: str) -> list[tuple[int, str]
     return [(number, text[:LONGEST_TEXT]) for number, text in found]
 
 
-def _put(connection: sqlite3.Connection, model: str, made: Sequence[tuple[int, Compact]]) -> None:
+def _store_vectors(
+    connection: sqlite3.Connection, model: str, made: Sequence[tuple[int, Compact]]
+) -> None:
     """Keep vectors of rows; those of another model, or of another length, go."""
     about = (made[0][1].dimensions, model)
     known = _about(connection)

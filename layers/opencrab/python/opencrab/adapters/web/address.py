@@ -63,7 +63,7 @@ class Address:
         if found is None:
             raise _invalid("does not begin with https:// and a host")
         scheme = found["scheme"].translate(_LOWER)
-        path, query = _path(found["path"] or "/"), _escaped(found["query"] or "")
+        path, query = _path(found["path"] or "/"), _percent_encode(found["query"] or "")
         address = cls(scheme, _host(found["place"], _PORTS[scheme]), path, query)
         if len(address.url) > LONGEST:
             raise _invalid(f"is longer than {LONGEST} characters")
@@ -125,7 +125,7 @@ class AllowList:
     """The prefixes that an operator allows. Raises Invalid for one that is none."""
 
     def __init__(self, prefixes: Iterable[str]) -> None:
-        entries = [_allowed(prefix) for prefix in prefixes]
+        entries = [_parse_allow_entry(prefix) for prefix in prefixes]
         self._entries = sorted(entries, key=lambda entry: len(entry.prefix.path), reverse=True)
 
     def __str__(self) -> str:
@@ -136,7 +136,7 @@ class AllowList:
         return next((entry.text for entry in self._entries if entry.covers(address)), None)
 
 
-def _allowed(prefix: str) -> _Entry:
+def _parse_allow_entry(prefix: str) -> _Entry:
     try:
         return _Entry.of(prefix)
     except Invalid as error:
@@ -176,7 +176,7 @@ def _path(text: str) -> str:
 
     Who approves an address, or grants all below it, goes by how it begins.
     """
-    path = _escaped(text)
+    path = _percent_encode(text)
     if _DECEIVING.search(path):
         raise _invalid("has an escaped slash, percent sign or control character in its path")
     try:
@@ -188,7 +188,7 @@ def _path(text: str) -> str:
     return path or "/"
 
 
-def _escaped(text: str) -> str:
+def _percent_encode(text: str) -> str:
     """A part of an address in ASCII, with escapes only where they are needed."""
     if _BROKEN_ESCAPE.search(text):
         raise _invalid("contains a '%' that is no escape")

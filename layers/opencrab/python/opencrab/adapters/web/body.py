@@ -13,18 +13,18 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 def body_of(chunks: Iterable[bytes], encoding: str) -> bytes:
     """The whole body. Raises TooLarge, Invalid (an unknown packing), Unavailable."""
-    packed = _bounded(chunks)
+    packed = _limit_body_size(chunks)
     if encoding in {"", "identity"}:
         return b"".join(packed)
     if encoding not in {"gzip", "x-gzip"}:
         raise Invalid("the page is packed in a way that cannot be read", cure="leave it")
     try:
-        return b"".join(_bounded(_unpacked(packed)))
+        return b"".join(_limit_body_size(_decompress_gzip(packed)))
     except zlib.error:
         raise Unavailable("the page cannot be unpacked") from None
 
 
-def _bounded(chunks: Iterable[bytes]) -> Iterator[bytes]:
+def _limit_body_size(chunks: Iterable[bytes]) -> Iterator[bytes]:
     size = 0
     for chunk in chunks:
         size += len(chunk)
@@ -35,7 +35,7 @@ def _bounded(chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield chunk
 
 
-def _unpacked(chunks: Iterable[bytes]) -> Iterator[bytes]:
+def _decompress_gzip(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """A packed body in pieces that are bounded however much each packed one holds."""
     unpacker = zlib.decompressobj(_GZIP)
     for chunk in chunks:

@@ -22,7 +22,7 @@ _NO_ENTRY = frozenset({401, 403})
 _SHORTEST_SECRET = 6
 
 
-class Reply(Protocol):
+class SearchReply(Protocol):
     """What a service answered."""
 
     @property
@@ -37,13 +37,13 @@ class Reply(Protocol):
 class Carrier(Protocol):
     """Carries one request to a server that the operator chose, without following redirects."""
 
-    def send(self, url: str, *, headers: Mapping[str, str], timeout_seconds: float) -> Reply:
+    def send(self, url: str, *, headers: Mapping[str, str], timeout_seconds: float) -> SearchReply:
         """GET; any failure is an OpenCrabError."""
 
 
 @dataclass(frozen=True)
 class BraveSearch:
-    """`ports.web.WebSearch` over Brave's API, which wants a key; nothing tells that key."""
+    """`ports.web.SearchEngine` over Brave's API, which wants a key; nothing tells that key."""
 
     carrier: Callable[[], Carrier]
     key: str = field(repr=False)
@@ -53,24 +53,24 @@ class BraveSearch:
         asked = urlencode({"q": query, "count": min(limit, _MOST)})
         url = f"{self.base_url}/web/search?{asked}"
         headers = {"x-subscription-token": self.key, "accept": "application/json"}
-        found = _found(self.carrier(), url, headers, ("web", "results"))
+        found = _fetch_results(self.carrier(), url, headers, ("web", "results"))
         return _results(found, "description", limit, self.key)
 
 
 @dataclass(frozen=True)
 class SearxngSearch:
-    """`ports.web.WebSearch` over a SearXNG whose settings allow the format json."""
+    """`ports.web.SearchEngine` over a SearXNG whose settings allow the format json."""
 
     carrier: Callable[[], Carrier]
     base_url: str
 
     def search(self, query: str, limit: int) -> tuple[WebResult, ...]:
         url = f"{self.base_url}/search?{urlencode({'q': query, 'format': 'json'})}"
-        found = _found(self.carrier(), url, {"accept": "application/json"}, ("results",))
+        found = _fetch_results(self.carrier(), url, {"accept": "application/json"}, ("results",))
         return _results(found, "content", limit)
 
 
-def _found(
+def _fetch_results(
     carrier: Carrier, url: str, headers: Mapping[str, str], place: Iterable[str]
 ) -> list[Any]:
     """The list in this place of the answer; what a service says of an error is told to nobody."""

@@ -47,7 +47,7 @@ from opencrab.ports.models.model import (
     ProviderHealth,
     ProviderState,
 )
-from opencrab.ports.models.preferences import Stored
+from opencrab.ports.models.preferences import StoredPreferences
 
 if TYPE_CHECKING:
     from opencrab.adapters.providers.registry import ProviderModels
@@ -143,7 +143,7 @@ class LaterSecrets:
 
 def models_of(
     secrets: Secrets | None,
-    stored: Callable[[], Stored],
+    stored: Callable[[], StoredPreferences],
     now: Callable[[], datetime],
     advice: str = "store {} where the workers read it",
     load: Callable[..., "Settings"] = settings.load,

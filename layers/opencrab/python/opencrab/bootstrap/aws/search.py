@@ -20,7 +20,7 @@ from opencrab.ports.memory.search import Found, IndexStatus, Query, Search
 
 if TYPE_CHECKING:
     from opencrab.adapters.door.aws import Signer
-    from opencrab.adapters.opensearch.client import Client
+    from opencrab.adapters.opensearch.client import OpenSearchClient
     from opencrab.adapters.opensearch.search import OpenSearch
     from opencrab.adapters.search_rows import Past
     from opencrab.adapters.sqlite_search.search import SqliteSearch
@@ -186,13 +186,13 @@ def _in_collection(configured: "Settings", clock: Clock) -> "OpenSearch":
     return OpenSearch(client, stage, _past(configured, clock), clock)
 
 
-def _collection(configured: "Settings", clock: Clock) -> "Client":
-    from opencrab.adapters.opensearch.client import Client
-    from opencrab.adapters.opensearch.connection import Backoff, Connection, new_transport
+def _collection(configured: "Settings", clock: Clock) -> "OpenSearchClient":
+    from opencrab.adapters.opensearch.client import OpenSearchClient
+    from opencrab.adapters.opensearch.connection import Backoff, OpenSearchConnection, new_transport
 
     endpoint = str(configured.get("search.opensearch_endpoint"))
     backoff = Backoff(_wait, lambda: secrets.randbelow(1_000) / 1_000)
-    return Client(Connection(endpoint, new_transport(), signer, clock, backoff))
+    return OpenSearchClient(OpenSearchConnection(endpoint, new_transport(), signer, clock, backoff))
 
 
 def signer(region: str) -> "Signer":

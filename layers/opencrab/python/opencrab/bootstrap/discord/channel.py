@@ -17,7 +17,7 @@ from opencrab.domain.discord.community import KIND, Community
 from opencrab.domain.errors import Invalid, NeverSent, Refused, Unavailable
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
-from opencrab.ports.conversation.channel import Channel
+from opencrab.ports.conversation.channel import DeliveryChannel
 from opencrab.ports.discord import Discord
 from opencrab.ports.documents import Facts
 
@@ -36,7 +36,7 @@ class DiscordParts:
 
     discord: Discord | None = None
     community: Community = field(default_factory=Community)
-    channels: Mapping[str, Channel] = field(default_factory=dict)
+    channels: Mapping[str, DeliveryChannel] = field(default_factory=dict)
 
 
 def discord_of(
@@ -53,7 +53,7 @@ def discord_of(
     tokens = BotTokens(secrets, clock, load)
     api = str(configured.get("gateway.discord.api"))
     discord = cast("Discord", _Later(lambda: _client(api, tokens, clock)))
-    channel = cast("Channel", _Later(lambda: _channel(discord, facts, clock)))
+    channel = cast("DeliveryChannel", _Later(lambda: _channel(discord, facts, clock)))
     return DiscordParts(discord, _community(configured), {KIND: channel})
 
 
@@ -132,7 +132,7 @@ def _client(api: str, tokens: BotTokens, clock: Clock) -> Discord:
     return DiscordClient(new_client, checked, tokens, clock, Event().wait)
 
 
-def _channel(discord: Discord, facts: Facts, clock: Clock) -> Channel:
+def _channel(discord: Discord, facts: Facts, clock: Clock) -> DeliveryChannel:
     from opencrab.adapters.discord.channel import DiscordChannel
 
     return DiscordChannel(discord, facts, clock)

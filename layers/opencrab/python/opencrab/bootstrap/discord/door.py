@@ -50,23 +50,23 @@ def door_of(environment: Mapping[str, str], now: Callable[[], float]) -> Door:
         signer = Signer(service, region, credentials)
         return PlainAws(signer, PlainHttp(url, context), now)
 
-    region = environment.get("AWS_REGION") or _named(environment, "AWS_DEFAULT_REGION")
+    region = environment.get("AWS_REGION") or _require_variable(environment, "AWS_DEFAULT_REGION")
     credentials = Credentials(
-        _named(environment, "AWS_ACCESS_KEY_ID"),
-        _named(environment, "AWS_SECRET_ACCESS_KEY"),
+        _require_variable(environment, "AWS_ACCESS_KEY_ID"),
+        _require_variable(environment, "AWS_SECRET_ACCESS_KEY"),
         environment.get("AWS_SESSION_TOKEN", ""),
     )
-    queue_url = _named(environment, "OPENCRAB_AWS__INTERACTIONS_QUEUE")
+    queue_url = _require_variable(environment, "OPENCRAB_AWS__INTERACTIONS_QUEUE")
     domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
     queue = PlainQueue(aws(SQS, _origin(queue_url)), queue_url, seconds=KEEP_SECONDS)
     facts = PlainFacts(
         aws(DYNAMODB, f"https://dynamodb.{region}.{domain}"),
-        _named(environment, "OPENCRAB_AWS__TABLE"),
+        _require_variable(environment, "OPENCRAB_AWS__TABLE"),
         seconds=OFFER_SECONDS,
     )
     discord = PlainHttp(environment.get("OPENCRAB_DISCORD_API") or DISCORD, context)
     return Door(
-        _keys(_named(environment, "OPENCRAB_DISCORD_PUBLIC_KEY")).verify,
+        _keys(_require_variable(environment, "OPENCRAB_DISCORD_PUBLIC_KEY")).verify,
         queue.send,
         PlainCallback(discord, seconds=ACKNOWLEDGE_SECONDS).acknowledge,
         lambda: facts.body(_INSTALLATION, acks.CHOICES_KIND, acks.CHOICES_ID),
@@ -103,7 +103,7 @@ def _keys(listed: str) -> PublicKeys:
     return PublicKeys(key for key in listed.split(",") if key.strip())
 
 
-def _named(environment: Mapping[str, str], name: str) -> str:
+def _require_variable(environment: Mapping[str, str], name: str) -> str:
     value = environment.get(name, "")
     if not value:
         raise Invalid(

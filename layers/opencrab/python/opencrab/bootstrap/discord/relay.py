@@ -29,7 +29,7 @@ def relay(way: "RelayWay") -> None:
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.domain.discord.community import Presence
     from opencrab.gateways.discord_relay.bot import run
-    from opencrab.gateways.discord_relay.connection import Connection
+    from opencrab.gateways.discord_relay.connection import RelayConnection
 
     configured = settings.load({}, secret=FileSecrets(way.data).get)
     token = str(configured.get("gateway.discord.token"))
@@ -44,7 +44,7 @@ def relay(way: "RelayWay") -> None:
         return tuple(Presence.model_validate(each) for each in way.presences())
 
     run(
-        Connection(
+        RelayConnection(
             token=token,
             api=str(configured.get("gateway.discord.api")),
             bring=way.bring,

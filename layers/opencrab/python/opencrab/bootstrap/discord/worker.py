@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from opencrab.engine.runtime import Runtime
-    from opencrab.engine.turn.pace import Outcome
+    from opencrab.engine.turn.pace import MessageOutcome
     from opencrab.ports.turn.queue import Delivery
 
-    Interact = Callable[[Runtime, Delivery], Outcome]
+    Interact = Callable[[Runtime, Delivery], MessageOutcome]
 
 
 def interact(runtime: "Runtime") -> "Interact | None":

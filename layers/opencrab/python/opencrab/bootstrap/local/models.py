@@ -59,16 +59,16 @@ def thinking_of(secrets: "Secrets", provider: str | None) -> Thinking:
 
     known = configured_models(secrets)
     if provider is not None:
-        chosen = _chosen(known, provider)
+        chosen = _restrict_to_provider(known, provider)
         return Thinking(chosen, ("chosen with --provider",), lambda: _only(secrets, provider))
-    found, notes = _found(known)
+    found, notes = _detect_local_server(known)
     thinking = usable(known, found)
     if thinking.default == SCRIPTED:
         notes = (*notes, *_NO_MODEL)
     return Thinking(thinking, notes, lambda: usable(configured_models(secrets), found))
 
 
-def _found(known: "ModelsSettings") -> "tuple[LocalServer | None, tuple[str, ...]]":
+def _detect_local_server(known: "ModelsSettings") -> "tuple[LocalServer | None, tuple[str, ...]]":
     """A server of models that runs on this computer, and what its owner should know of it."""
     from opencrab.adapters.providers.catalogue.detect import LLAMACPP_URL, OLLAMA_URL, detect_local
 
@@ -99,10 +99,10 @@ def configured_models(secrets: "Secrets") -> "ModelsSettings":
 
 
 def _only(secrets: "Secrets", provider: str) -> "ModelsSettings":
-    return _chosen(configured_models(secrets), provider)
+    return _restrict_to_provider(configured_models(secrets), provider)
 
 
-def _chosen(known: "ModelsSettings", provider: str) -> "ModelsSettings":
+def _restrict_to_provider(known: "ModelsSettings", provider: str) -> "ModelsSettings":
     """The settings with which all thinking goes to one provider, or to one model of it."""
     from opencrab.adapters.providers.catalogue.configuration import SCRIPTED
 

@@ -29,7 +29,7 @@ class BeatReason(StrEnum):
     CURIOSITY = "curiosity"
 
 
-class Verdict(Value):
+class BeatVerdict(Value):
     """What a beat is for; without reasons `idle` says why it is for nothing."""
 
     reasons: tuple[BeatReason, ...] = ()
@@ -47,7 +47,7 @@ class Beat(Value):
     session_id: str
 
 
-def gate(signs: VitalSigns, now: datetime, autonomy: Autonomy) -> Verdict:
+def gate(signs: VitalSigns, now: datetime, autonomy: Autonomy) -> BeatVerdict:
     """The reasons for which an agent wakes now, the most pressing first.
 
     An agent whose own turn is alive is busy. Outside its active hours only words that nobody has
@@ -55,19 +55,19 @@ def gate(signs: VitalSigns, now: datetime, autonomy: Autonomy) -> Verdict:
     curiosity does.
     """
     if not signs.beats_at_all:
-        return Verdict(idle="asleep")
+        return BeatVerdict(idle="asleep")
     if signs.turn_id is not None and signs.busy_until is not None and signs.busy_until > now:
-        return Verdict(idle="busy")
+        return BeatVerdict(idle="busy")
     hours = signs.heartbeat.active_hours
     awake = hours is None or hours.includes(now)
     found = {
-        BeatReason.MENTION: _mentioned(signs, now),
+        BeatReason.MENTION: _is_mention_waiting(signs, now),
         BeatReason.UNREAD: awake and signs.unread > 0,
         BeatReason.GOAL: awake and signs.goal_at is not None and signs.goal_at <= now,
         BeatReason.CURIOSITY: awake and _curious(signs, now, autonomy),
     }
     reasons = tuple(reason for reason, holds in found.items() if holds)
-    return Verdict(reasons=reasons, idle="" if reasons else "nothing" if awake else "off hours")
+    return BeatVerdict(reasons=reasons, idle="" if reasons else "nothing" if awake else "off hours")
 
 
 def first(reasons: tuple[BeatReason, ...], signs: VitalSigns) -> BeatReason:
@@ -90,7 +90,7 @@ def rests(signs: VitalSigns, target: str, now: datetime) -> bool:
     return spoke is not None and spoke <= now < spoke + pause
 
 
-def _mentioned(signs: VitalSigns, now: datetime) -> bool:
+def _is_mention_waiting(signs: VitalSigns, now: datetime) -> bool:
     """Whether words wait for an answer; those of strangers and other agents wait for the channel.
 
     So two agents cannot wake each other more often than the cooldown of their channel allows.

@@ -42,7 +42,7 @@ class Heard(Value):
     answered: bool
 
 
-class Run(Value):
+class BotRun(Value):
     """What bots said in a channel since a human spoke, as far as it still counts."""
 
     heard: Annotated[tuple[Heard, ...], Field(max_length=MOST + 1)] = ()
@@ -51,7 +51,7 @@ class Run(Value):
         """Whether a message that is in the run was answered; None for one that is not."""
         return next((each.answered for each in self.heard if each.id == message_id), None)
 
-    def after_bot(self, message_id: str, text: str, at: datetime) -> "Run":
+    def after_bot(self, message_id: str, text: str, at: datetime) -> "BotRun":
         """The run after a bot's message, which is answered unless it is one too many.
 
         After one that was not answered none is, until bots were quiet for the whole window.
@@ -62,11 +62,11 @@ class Run(Value):
         muted = bool(recent) and not recent[-1].answered
         answered = not muted and len(recent) < MOST and alike < ALIKE
         new = Heard(id=message_id, at=at, marks=marks, answered=answered)
-        return Run(heard=(*recent, new)[-(MOST + 1) :])
+        return BotRun(heard=(*recent, new)[-(MOST + 1) :])
 
-    def after_human(self, at: datetime) -> "Run":
+    def after_human(self, at: datetime) -> "BotRun":
         """The run after a human's message: nothing that was said before it counts."""
-        return Run(heard=tuple(each for each in self.heard if each.at > at))
+        return BotRun(heard=tuple(each for each in self.heard if each.at > at))
 
 
 def marks_of(text: str) -> tuple[str, ...]:

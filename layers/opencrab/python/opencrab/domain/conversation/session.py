@@ -227,7 +227,7 @@ class Session(Value):
         One that discusses becomes convergent in the turn in which half of its hops, or of its
         turns, are over. What has ended stays so, and why.
         """
-        counted = _counted(self, change, now)
+        counted = _count_turn(self, change, now)
         if self.status is SessionStatus.ENDED:
             return counted
         ending = _ending(counted, change, self.recent)
@@ -279,7 +279,7 @@ def require_room(count: int) -> None:
         )
 
 
-def _counted(session: Session, change: SessionChange, now: datetime) -> Session:
+def _count_turn(session: Session, change: SessionChange, now: datetime) -> Session:
     turn_number = session.turn_number + 1
     speeches = session.speeches + (change.spoke_at is not None)
     participants = tuple(
@@ -296,10 +296,10 @@ def _counted(session: Session, change: SessionChange, now: datetime) -> Session:
         speeches=speeches,
         updated_at=now,
     )
-    return _talked(counted, change) if session.discusses else counted
+    return _update_discussion(counted, change) if session.discusses else counted
 
 
-def _talked(session: Session, change: SessionChange) -> Session:
+def _update_discussion(session: Session, change: SessionChange) -> Session:
     """The session with what a turn, which is counted, was in its discussion."""
     if change.heard is None:
         held = change.floor == session.floor + 1

@@ -112,7 +112,7 @@ class Person(Value):
         return f"discord-{self.id}"
 
 
-class Reply(Value):
+class InteractionReply(Value):
     """How an interaction is answered: its token, and what Discord allows with it.
 
     `is_guest` says that the bot is no member there (the user brought it along): it answers by the

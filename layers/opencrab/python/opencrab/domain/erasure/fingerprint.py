@@ -46,20 +46,20 @@ class Traces:
 
     def add_name(self, *names: str) -> None:
         """What somebody is called, or is known by, unless too many may be called so."""
-        for name in map(_folded, names):
+        for name in map(_normalize_text, names):
             if len(self.names) < MOST_NAMES and is_naming(name):
                 self.names[name] = None
 
     def add_others(self, *names: str) -> None:
         """What everybody else is called."""
-        self.others.update(map(_folded, names))
+        self.others.update(map(_normalize_text, names))
 
     def add_words(self, *texts: str, whole: bool = False) -> None:
         """What was said: its longer sentences, or with `whole` the whole text however short."""
         for text in texts:
             self.sentences.update(digest for digest in digests(text) if digest not in self.common)
             if whole and text.strip():
-                self.sentences.add(_digest(_folded(text)))
+                self.sentences.add(_digest(_normalize_text(text)))
 
     def add_said(self, own: Mapping[str, datetime], others: Mapping[str, datetime]) -> None:
         """Sentences with the time when they were said first, by those meant and by all others."""
@@ -73,7 +73,7 @@ class Traces:
         return any(self._are_in(text) for text in texts if text)
 
     def _are_in(self, text: str) -> bool:
-        folded = _folded(text)
+        folded = _normalize_text(text)
         names = _naming(frozenset(self.names.keys() - self.others)) if self.names else None
         return (
             (names is not None and names.search(folded) is not None)
@@ -92,7 +92,7 @@ def is_naming(name: str) -> bool:
 
     That is 2 kanji, 3 kana or 4 letters, or a mixture that weighs as much; numbers are longer.
     """
-    folded = _folded(name)
+    folded = _normalize_text(name)
     if folded.isdigit():
         return len(folded) >= _NUMBER_DIGITS
     return sum(map(_weight, folded)) >= _NAME_WEIGHT and not is_common(folded)
@@ -121,7 +121,7 @@ def texts_in(value: object) -> Iterable[str]:
 
 
 def _sentences(text: str) -> Iterable[str]:
-    return (_folded(part) for part in _ENDS.split(text) if part.strip())
+    return (_normalize_text(part) for part in _ENDS.split(text) if part.strip())
 
 
 def _weight(letter: str) -> int:
@@ -152,5 +152,5 @@ def _digest(folded: str) -> str:
     return hashlib.blake2b(folded.encode(errors="surrogatepass"), digest_size=12).hexdigest()
 
 
-def _folded(text: str) -> str:
+def _normalize_text(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold().strip()

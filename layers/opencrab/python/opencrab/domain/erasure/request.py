@@ -71,7 +71,7 @@ class Lines(Value):
     last: Annotated[int, Field(ge=1)]
 
 
-class Mark(Value):
+class ErasureMark(Value):
     """What every copy of an index must drop: lines, and kept things by kind and id.
 
     With `everything` it drops all that was there at the time of the mark.

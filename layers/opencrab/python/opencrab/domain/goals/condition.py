@@ -17,7 +17,10 @@ _TASK = re.compile(r"G[1-9][0-9]{0,5}-T[1-9][0-9]?")
 
 def conditions(text: str) -> tuple[tuple[str, str], ...]:
     """The conditions in a text, by kind and what they name; raises Invalid for a bad one."""
-    return tuple((kind, _named(kind, name.rstrip(".;"))) for kind, name in _FOUND.findall(text))
+    return tuple(
+        (kind, _validate_condition_name(kind, name.rstrip(".;")))
+        for kind, name in _FOUND.findall(text)
+    )
 
 
 def require_checkable(tasks: tuple[PlannedTask, ...]) -> None:
@@ -37,7 +40,7 @@ def unmet(text: str, has_file: Callable[[str], bool], is_done: Callable[[str], b
     return next((f"{kind}:{name}" for kind, name in found if not holds[kind](name)), None)
 
 
-def _named(kind: str, name: str) -> str:
+def _validate_condition_name(kind: str, name: str) -> str:
     if kind == "file":
         return workspace_path(name)
     if _TASK.fullmatch(name) is None:

@@ -86,14 +86,14 @@ def satisfaction(goal: Goal, at: datetime, reputation: Unit | None = None) -> Sa
     agent counts in its world at the end; the difference is told where that is known of the goal's
     begin too.
     """
-    done = [] if _is_unknown(goal) else _done(goal)
+    done = [] if _is_unknown(goal) else _completion_weights(goal)
     share = sum(done) / max(len(goal.tasks), 1)
     actual = share * (1.0 if goal.claim is None else _CLAIMED.get(goal.claim, 1.0))
     return Satisfaction(
         outcome=Outcome.UNKNOWN if _is_unknown(goal) else _outcome(goal, actual),
         reward_expected=goal.worth.expected_reward,
         reward_actual=actual,
-        reputation_delta=_gained(goal.reputation, reputation),
+        reputation_delta=_reputation_gain(goal.reputation, reputation),
         novelty=goal.worth.novelty,
         effort=goal.runs,
         spent_micro_usd=goal.spent_micro_usd,
@@ -115,11 +115,11 @@ def _is_unknown(goal: Goal) -> bool:
     return goal.claim is None or not goal.tasks
 
 
-def _gained(before: Unit | None, after: Unit | None) -> Signed:
+def _reputation_gain(before: Unit | None, after: Unit | None) -> Signed:
     return 0.0 if before is None or after is None else after - before
 
 
-def _done(goal: Goal) -> list[float]:
+def _completion_weights(goal: Goal) -> list[float]:
     """What each task that is done counts."""
     if goal.tasks:
         finished = [task for task in goal.tasks if task.status is TaskStatus.DONE]

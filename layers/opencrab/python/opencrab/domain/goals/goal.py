@@ -278,7 +278,7 @@ def number_tasks(
     goal_id: str, tasks: tuple[PlannedTask, ...], *, after: int = 0
 ) -> tuple[Task, ...]:
     """Tasks as they are carried out, their numbers after one; raises Invalid for a cyclic plan."""
-    order = _ordered(tasks)
+    order = _dependency_order(tasks)
     places = {place: number for number, place in enumerate(order, after + 1)}
     return tuple(_task(goal_id, places, tasks[place - 1], place) for place in order)
 
@@ -296,7 +296,7 @@ def _task(goal_id: str, places: dict[int, int], task: PlannedTask, place: int) -
     )
 
 
-def _ordered(tasks: tuple[PlannedTask, ...]) -> list[int]:
+def _dependency_order(tasks: tuple[PlannedTask, ...]) -> list[int]:
     """Places of the tasks, each after those that it depends on, else as they were given."""
     left, order = list(range(1, len(tasks) + 1)), list[int]()
     for place, task in enumerate(tasks, 1):

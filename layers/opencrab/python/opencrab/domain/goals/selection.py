@@ -70,7 +70,7 @@ def may_begin(goal: Goal, *, unasked: bool) -> bool:
 
 def begins_at(goal: Goal, capability: Unit, drives: Drives, threshold: float) -> datetime | None:
     """When a goal comes to the threshold, or None if it never does."""
-    worth = _estimated(goal.worth, capability)
+    worth = _fill_capability_match(goal.worth, capability)
     reached = reaches_at(worth, goal.created_at, goal.deadline, drives, threshold)
     if reached is None:
         return None
@@ -115,7 +115,7 @@ def require_deadline(deadline: datetime | None, now: datetime) -> None:
         )
 
 
-def _estimated(worth: Worth, capability: Unit) -> Worth:
+def _fill_capability_match(worth: Worth, capability: Unit) -> Worth:
     if worth.capability_match is not None:
         return worth
     return worth.replaced(capability_match=capability)

@@ -167,10 +167,10 @@ def analyse_usage(
         group_by=group_by,
         focus=focus,
         totals=totals(cells, evidence),
-        groups=_sorted(group_figures(cells, evidence, group_by), focus),
-        by_model=_sorted(group_figures(cells, evidence, Grouping.MODEL), focus),
-        by_purpose=_sorted(group_figures(cells, evidence, Grouping.PURPOSE), focus),
-        tasks=_sorted(group_figures(cells, evidence, None), focus),
+        groups=_sort_groups(group_figures(cells, evidence, group_by), focus),
+        by_model=_sort_groups(group_figures(cells, evidence, Grouping.MODEL), focus),
+        by_purpose=_sort_groups(group_figures(cells, evidence, Grouping.PURPOSE), focus),
+        tasks=_sort_groups(group_figures(cells, evidence, None), focus),
         quality_by_model=qualities(evidence),
         recommendations=recommendations(cells, evidence, choices or {}, focus),
     )
@@ -256,8 +256,8 @@ def _better(
         return
     improvement = Improvement(
         quality=(other.mean or 0.0) - (present.mean or 0.0),
-        cost_saved=_saved(now.cost, then.cost),
-        latency_saved=_saved(now.latency, then.latency),
+        cost_saved=_savings_share(now.cost, then.cost),
+        latency_saved=_savings_share(now.latency, then.latency),
     )
     enough = _likely(other, present, -TOLERANCE)
     for category, confidence, is_worth_it in (
@@ -277,7 +277,7 @@ def _better(
             )
 
 
-def _saved(now: Sums, then: Sums) -> float | None:
+def _savings_share(now: Sums, then: Sums) -> float | None:
     """The share of a mean that another one saves; None where there is nothing to save."""
     if not now.mean or then.mean is None:
         return None
@@ -334,7 +334,7 @@ def _difference(known: Mapping[str, ModelEvidence], first: str, second: str) -> 
     )
 
 
-def _sorted(parts: Mapping[str, Figures], focus: Focus) -> dict[str, Figures]:
+def _sort_groups(parts: Mapping[str, Figures], focus: Focus) -> dict[str, Figures]:
     """Groups with what needs a look first: the dearest, the worst, the slowest."""
     return dict(sorted(parts.items(), key=lambda each: (_place(each[1], focus), each[0])))
 

@@ -60,7 +60,7 @@ def gather_evidence(
         worths=_worths(judged),
         skills=_skills(judged),
         memories=_memories(judged),
-        recalled=_recalled(judged),
+        recalled=_recall_counts(judged),
         grades=_grades(judged, grades),
     )
 
@@ -256,7 +256,7 @@ def _memories(turns: Iterable[Judged]) -> Paired:
     )
 
 
-def _recalled(turns: Iterable[Judged]) -> dict[str, Recalled]:
+def _recall_counts(turns: Iterable[Judged]) -> dict[str, Recalled]:
     found = dict[str, Recalled]()
     for turn in (each for each in turns if not each.signals.outsider):
         useful = set(turn.signals.useful)

@@ -69,7 +69,7 @@ class Arm(Value):
         return self.evidence.worth
 
 
-class Subject(Value):
+class BanditSubject(Value):
     """One purpose and type of task: who may do it, how often a day, and who does it now."""
 
     arms: tuple[Arm, ...]
@@ -93,7 +93,7 @@ class Mixed(Value):
 
 
 def mixes(
-    subjects: Mapping[str, Subject], aim: Aim, *, day_micro_usd: int, seed: str
+    subjects: Mapping[str, BanditSubject], aim: Aim, *, day_micro_usd: int, seed: str
 ) -> dict[str, tuple[Mixed | None, str]]:
     """The mixes of all purposes and types of task, which share one day's budget.
 
@@ -107,9 +107,9 @@ def mixes(
         if not reasons[name]
     }
     spent = sum(_now(each) for name, each in subjects.items() if name not in tables)
-    plan = _planned(tables, day_micro_usd * SPENT - spent)
+    plan = _plan_within_budget(tables, day_micro_usd * SPENT - spent)
     return {
-        name: _told(tables[name], name, plan) if name in tables else (None, reasons[name])
+        name: _build_mix(tables[name], name, plan) if name in tables else (None, reasons[name])
         for name in subjects
     }
 
@@ -128,7 +128,7 @@ def is_below(before: Estimate, now: Estimate) -> bool:
 class _Table:
     """What is known of one subject's arms: draws of their qualities, costs, and latencies."""
 
-    def __init__(self, subject: Subject, aim: Aim, seed: str) -> None:
+    def __init__(self, subject: BanditSubject, aim: Aim, seed: str) -> None:
         self.aim, self.current, self.turns = aim, subject.current, subject.turns_a_day
         self.arms = [each for each in subject.arms if _may_be_asked(each, aim)]
         self._proven = [place for place, each in enumerate(self.arms) if _is_proven(each, aim)]
@@ -224,7 +224,7 @@ class _Plan(Value):
         return found
 
 
-def _planned(tables: Mapping[str, _Table], budget: float) -> _Plan:
+def _plan_within_budget(tables: Mapping[str, _Table], budget: float) -> _Plan:
     """A plan whose expected cost is within the budget, if any is.
 
     First the price on money is found at which the best arms are affordable, then the arms that win
@@ -232,7 +232,7 @@ def _planned(tables: Mapping[str, _Table], budget: float) -> _Plan:
     """
     nothing = {name: [0.0] * len(table.arms) for name, table in tables.items()}
     first = _affordable(tables, nothing, budget)
-    tried = {name: _tried(table, first) for name, table in tables.items()}
+    tried = {name: _exploration_shares(table, first) for name, table in tables.items()}
     plan = _affordable(tables, tried, budget)
     return first if plan.word != "learned" else plan
 
@@ -277,7 +277,7 @@ def _affordable(
     return _Plan(tried=tried, dear=dear, cheap=cheap, dear_share=share, price=high, word="learned")
 
 
-def _tried(table: _Table, plan: _Plan) -> list[float]:
+def _exploration_shares(table: _Table, plan: _Plan) -> list[float]:
     """What is tried out: arms that win draws without being held for best, within the share."""
     best, shares = table.best(plan.price), table.shares(plan.price)
     others = table.focused([0.0 if arm == best else share for arm, share in enumerate(shares)])
@@ -286,7 +286,7 @@ def _tried(table: _Table, plan: _Plan) -> list[float]:
     return [each * scale for each in others]
 
 
-def _told(table: _Table, name: str, plan: _Plan) -> tuple[Mixed | None, str]:
+def _build_mix(table: _Table, name: str, plan: _Plan) -> tuple[Mixed | None, str]:
     """A subject's mix in the words of the callers."""
     weights = plan.weights(name)
     best = {plan.dear[name], plan.cheap[name]}
@@ -295,7 +295,7 @@ def _told(table: _Table, name: str, plan: _Plan) -> tuple[Mixed | None, str]:
         weights = [float(arm in best) for arm in range(len(weights))]
         if not table.is_sure(plan.cheap[name], plan.price):
             return None, "not_sure"
-    weights = _rounded(weights, max(sorted(best), key=weights.__getitem__))
+    weights = _round_weights(weights, max(sorted(best), key=weights.__getitem__))
     known = [(weight, arm) for weight, arm in zip(weights, table.arms, strict=True) if weight > 0]
     costs = sum(weight * (arm.cost or 0.0) for weight, arm in known)
     return Mixed(
@@ -318,7 +318,7 @@ def _mean_latency(known: Sequence[tuple[float, Arm]]) -> float | None:
     return sum(weight * each for weight, each in told if each is not None) / weight
 
 
-def _rounded(weights: Sequence[float], largest: int) -> list[float]:
+def _round_weights(weights: Sequence[float], largest: int) -> list[float]:
     """Weights with four places that add up to 1; the smallest, and all but MODELS, are left out.
 
     Where so many are left out, the others grow alike.
@@ -332,7 +332,7 @@ def _rounded(weights: Sequence[float], largest: int) -> list[float]:
     return found
 
 
-def _unready(subject: Subject, aim: Aim) -> str:
+def _unready(subject: BanditSubject, aim: Aim) -> str:
     """Why a subject's mix is not computed; "" if it can be."""
     if len(subject.arms) < _TWO:
         return "one_model" if subject.arms else "no_models"
@@ -355,7 +355,7 @@ def _is_proven(arm: Arm, aim: Aim) -> bool:
     return arm.quality.n >= (LEAST_TRIED if aim.explore > 0 else LEAST_JUDGED)
 
 
-def _now(subject: Subject) -> float:
+def _now(subject: BanditSubject) -> float:
     """What a subject costs a day as it is."""
     current = [each.cost or 0.0 for each in subject.arms if each.model == subject.current]
     return subject.turns_a_day * sum(current)

@@ -48,7 +48,7 @@ def curve(bins: Sequence[Graded]) -> Curve:
     if together.mean is None:
         return Curve()
     mean = min(max(together.mean, 0.0), 1.0)
-    pooled = _centred(_monotone([each.worth for each in bins], mean), bins, mean)
+    pooled = _shift_to_mean(_monotone([each.worth for each in bins], mean), bins, mean)
     return Curve(
         points=tuple(
             Point(said=_unit(each.grades.mean), came_to=_unit(each.worth.mean), turns=each.worth.n)
@@ -56,7 +56,7 @@ def curve(bins: Sequence[Graded]) -> Curve:
         ),
         steps=tuple(_unit(each) for each in pooled),
         mean=mean,
-        weight=_explained(bins, pooled, together),
+        weight=_explained_variance(bins, pooled, together),
     )
 
 
@@ -87,25 +87,25 @@ def _monotone(worths: Sequence[Sums], mean: float) -> list[float]:
     blocks = list[tuple[Sums, int]]()
     for each in worths:
         block, width = each, 1
-        while blocks and _drawn(blocks[-1][0], mean) > _drawn(block, mean):
+        while blocks and _shrunk_mean(blocks[-1][0], mean) > _shrunk_mean(block, mean):
             before, steps = blocks.pop()
             block, width = before + block, width + steps
         blocks.append((block, width))
-    return [_drawn(block, mean) for block, width in blocks for _ in range(width)]
+    return [_shrunk_mean(block, mean) for block, width in blocks for _ in range(width)]
 
 
-def _centred(steps: Sequence[float], bins: Sequence[Graded], mean: float) -> list[float]:
+def _shift_to_mean(steps: Sequence[float], bins: Sequence[Graded], mean: float) -> list[float]:
     """The steps moved together until the judged turns have their mean on them."""
     turns = sum(each.worth.n for each in bins)
     now = sum(each.worth.n * step for each, step in zip(bins, steps, strict=True)) / turns
     return [step + mean - now for step in steps]
 
 
-def _drawn(sums: Sums, mean: float) -> float:
+def _shrunk_mean(sums: Sums, mean: float) -> float:
     return (sums.total + SHRUNK_BY * mean) / (sums.n + SHRUNK_BY)
 
 
-def _explained(bins: Sequence[Graded], pooled: Sequence[float], together: Sums) -> float:
+def _explained_variance(bins: Sequence[Graded], pooled: Sequence[float], together: Sums) -> float:
     """The share of the worth's variance that the curve explains, at the lower end of its error.
 
     The correlation's lower bound is that of Fisher's z (Fisher 1921), two standard errors down.

@@ -144,12 +144,12 @@ class Evidence(Value):
         return Evidence(
             turns=self.turns + other.turns,
             judged=self.judged + other.judged,
-            models=_added(self.models, other.models),
-            answers=_added(self.answers, other.answers),
-            worths=_added(self.worths, other.worths),
-            skills=_added(self.skills, other.skills),
+            models=_merge_sums(self.models, other.models),
+            answers=_merge_sums(self.answers, other.answers),
+            worths=_merge_sums(self.worths, other.worths),
+            skills=_merge_sums(self.skills, other.skills),
             memories=self.memories + other.memories,
-            recalled=_added(self.recalled, other.recalled),
+            recalled=_merge_sums(self.recalled, other.recalled),
             grades=_bins(self.grades, other.grades),
         )
 
@@ -182,7 +182,7 @@ def worth_key(by: Grouping, group: str) -> str:
     return f"{by.value}/{group}"
 
 
-class Standing(Value):
+class ClosedEvidence(Value):
     """All evidence of closed days; `closed_to` is the last of them, "" before the first.
 
     `seen` is the last day of each model that is in it.
@@ -192,7 +192,7 @@ class Standing(Value):
     seen: dict[str, str] = Field(default_factory=dict)
     evidence: Evidence = Evidence()
 
-    def without(self, memories: AbstractSet[str]) -> "Standing":
+    def without(self, memories: AbstractSet[str]) -> "ClosedEvidence":
         """The same without what is told of these memories one by one."""
         return self.replaced(evidence=self.evidence.without(memories))
 
@@ -204,7 +204,7 @@ class _Adds(Protocol):
 _Sum = TypeVar("_Sum", bound=_Adds)
 
 
-def _added(first: Mapping[str, _Sum], second: Mapping[str, _Sum]) -> dict[str, _Sum]:
+def _merge_sums(first: Mapping[str, _Sum], second: Mapping[str, _Sum]) -> dict[str, _Sum]:
     together = dict(first)
     for key, more in second.items():
         together[key] = together[key] + more if key in together else more

@@ -30,20 +30,20 @@ def trim_evidence(evidence: Evidence, recalled: int) -> Evidence:
 
     Where names are so long that it is larger than BYTES all the same, half of them is tried.
     """
-    found, share = _told(evidence, recalled, 1.0)
+    found, share = _encode_evidence_share(evidence, recalled, 1.0)
     while len(found.encode()) > BYTES and share > _LEAST_SHARE:
-        found, share = _told(evidence, recalled, share / 2)
+        found, share = _encode_evidence_share(evidence, recalled, share / 2)
     return Evidence.model_validate_json(found)
 
 
-def _told(evidence: Evidence, recalled: int, share: float) -> tuple[str, float]:
+def _encode_evidence_share(evidence: Evidence, recalled: int, share: float) -> tuple[str, float]:
     """A share of all entries as they are stored, and the share."""
     less = evidence.replaced(
         models=_most(evidence.models, int(share * MODELS), _turns),
         answers=_most(evidence.answers, int(share * ANSWERS), _turns),
-        skills=_most(evidence.skills, int(share * SKILLS), _paired),
-        grades=_most(evidence.grades, int(share * GRADED), _graded),
-        recalled=_most(evidence.recalled, int(share * recalled), _found),
+        skills=_most(evidence.skills, int(share * SKILLS), _paired_turn_count),
+        grades=_most(evidence.grades, int(share * GRADED), _grade_count),
+        recalled=_most(evidence.recalled, int(share * recalled), _recall_count),
     )
     told = json.loads(less.model_dump_json(), parse_float=lambda text: round(float(text), _PLACES))
     return json.dumps(told, separators=(",", ":"), ensure_ascii=False), share
@@ -96,13 +96,13 @@ def _turns(known: ModelEvidence) -> int:
     return known.turns
 
 
-def _paired(known: Paired) -> int:
+def _paired_turn_count(known: Paired) -> int:
     return known.given.n + known.held.n
 
 
-def _graded(bins: tuple[Graded, ...]) -> int:
+def _grade_count(bins: tuple[Graded, ...]) -> int:
     return sum(each.grades.n for each in bins)
 
 
-def _found(known: Recalled) -> int:
+def _recall_count(known: Recalled) -> int:
     return known.found

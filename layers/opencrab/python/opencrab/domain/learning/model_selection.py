@@ -11,7 +11,7 @@ from typing import Any
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import Mind
 from opencrab.domain.learning.bandit import Arm, Mixed, mixes
-from opencrab.domain.learning.bandit import Subject as Mixing
+from opencrab.domain.learning.bandit import BanditSubject as Mixing
 from opencrab.domain.learning.calibration import calibration_sums
 from opencrab.domain.learning.change import (
     ALIKE,
@@ -46,14 +46,14 @@ _NEARLY = 1e-3
 _TAKEN_BACK = {AdjustmentState.UNDONE, AdjustmentState.ROLLED_BACK}
 
 
-class Choice(Value):
+class CandidateModel(Value):
     """A model that may be chosen, by its full name, with its price."""
 
     name: str
     price: Price
 
 
-class Ground(Value):
+class SelectionInput(Value):
     """What a choice of models rests on.
 
     `days` are the evidence of the open days, whose tallies are `tallies`. `choices` are by alias,
@@ -66,12 +66,12 @@ class Ground(Value):
     evidence: Evidence
     days: tuple[Evidence, ...]
     tallies: tuple[Tally, ...]
-    choices: dict[str, Choice]
+    choices: dict[str, CandidateModel]
     earlier: tuple[Adjustment, ...] = ()
     day_micro_usd: MicroUsd
 
 
-class Chosen(Value):
+class ModelMixes(Value):
     """The mixes that are to be made, and why each other kind of work stays as it is."""
 
     found: dict[str, Mixed]
@@ -79,8 +79,8 @@ class Chosen(Value):
 
 
 def choose_models(
-    ground: Ground, aim: Aim, now: datetime, *, seed: str, skipped: Collection[str] = ()
-) -> Chosen:
+    ground: SelectionInput, aim: Aim, now: datetime, *, seed: str, skipped: Collection[str] = ()
+) -> ModelMixes:
     """What follows for each purpose and type of task but those `skipped`.
 
     The day's budget is shared by all of them.
@@ -95,7 +95,7 @@ def choose_models(
             still[name] = why
         else:
             found[name] = mixed
-    return Chosen(found=found, still=still)
+    return ModelMixes(found=found, still=still)
 
 
 def day_micro_usd(agent: Agent, limit: MicroUsd, asked_for: MicroUsd | None = None) -> MicroUsd:
@@ -104,7 +104,7 @@ def day_micro_usd(agent: Agent, limit: MicroUsd, asked_for: MicroUsd | None = No
     return min([limit, *(each for each in said if each is not None)])
 
 
-def names(ground: Ground) -> tuple[str, ...]:
+def names(ground: SelectionInput) -> tuple[str, ...]:
     """Each purpose and type of task of the open days; no choice is made of who embeds texts."""
     found = {_task_of(key) for day in ground.days for key in day.models}
     return tuple(sorted(name for name in found if _use(name) is not Use.EMBEDDING))
@@ -123,12 +123,12 @@ class Gain(Value):
     latency_ms: float | None = None
 
 
-def subjects(ground: Ground) -> dict[str, Mixing]:
+def subjects(ground: SelectionInput) -> dict[str, Mixing]:
     """Those of them that nobody has fixed, with their arms."""
     return {name: _mixing(ground, name) for name in names(ground) if not why_fixed(ground, name)}
 
 
-def why_fixed(ground: Ground, name: str) -> str:
+def why_fixed(ground: SelectionInput, name: str) -> str:
     """Why a choice stays as it is, whatever the evidence says; "" if it does not."""
     return fixed_for(ground.agent, ground.mind, name)
 
@@ -140,7 +140,7 @@ def fixed_for(agent: Agent, mind: Mind, name: str) -> str:
     return "chosen" if _use(name) in agent.llm.models else ""
 
 
-def left_to_spend(ground: Ground, free: Collection[str]) -> MicroUsd:
+def left_to_spend(ground: SelectionInput, free: Collection[str]) -> MicroUsd:
     """What a day leaves for these choices, once all other calls are paid for."""
     days = max(len({tally.day for tally in ground.tallies}), 1)
     others = sum(
@@ -151,7 +151,7 @@ def left_to_spend(ground: Ground, free: Collection[str]) -> MicroUsd:
     return max(ground.day_micro_usd - others // days, 0)
 
 
-def _hindrance(ground: Ground, aim: Aim, name: str, mixed: Mixed, now: datetime) -> str:
+def _hindrance(ground: SelectionInput, aim: Aim, name: str, mixed: Mixed, now: datetime) -> str:
     """Why a mix is not to be made; "" for nothing: it holds, is too new, or was taken back."""
     after, present = telling(mix(name, mixed)), mix_of(ground.mind, name)
     if present is None and set(mixed.weights) == {current(ground, name)}:
@@ -176,14 +176,20 @@ def _tries(mixed: Mixed, held: Mix, within: float) -> bool:
     return any(share > within and name not in held.weights for name, share in mixed.weights.items())
 
 
-def _is_allowed(ground: Ground, aim: Aim, held: Mix, mixed: Mixed) -> bool:
+def _is_allowed(ground: SelectionInput, aim: Aim, held: Mix, mixed: Mixed) -> bool:
     """Whether a mix asks none but models that may be chosen, and tries out no more than it may."""
     others = sum(share for alias, share in held.weights.items() if alias not in mixed.best)
     return held.weights.keys() <= ground.choices.keys() and others <= aim.explore + _NEARLY
 
 
 def adjustment(
-    ground: Ground, name: str, mixed: Mixed, now: datetime, *, by: str, state: AdjustmentState
+    ground: SelectionInput,
+    name: str,
+    mixed: Mixed,
+    now: datetime,
+    *,
+    by: str,
+    state: AdjustmentState,
 ) -> Adjustment:
     """The change that makes a mix, or proposes it, with the numbers that it rests on."""
     return Adjustment(
@@ -200,17 +206,17 @@ def adjustment(
     )
 
 
-def over(ground: Ground, change: Adjustment) -> tuple[Adjustment, ...]:
+def over(ground: SelectionInput, change: Adjustment) -> tuple[Adjustment, ...]:
     """What a change ends: proposals about the same, and what held if the change holds."""
     ends = {AdjustmentState.PROPOSED, change.state}
     return tuple(each for each in about(ground.earlier, change.subject) if each.state in ends)
 
 
-def gain(ground: Ground, name: str, mixed: Mixed) -> Gain:
+def gain(ground: SelectionInput, name: str, mixed: Mixed) -> Gain:
     """What a mix is expected to change against the model that is asked most now."""
     now = current(ground, name)
     named = ground.choices[now].name if now in ground.choices else model_asked(ground, name)
-    known = _known(ground, name, named)
+    known = _model_evidence(ground, name, named)
     quality, cost, latency = known.worth.mean, known.cost.mean, known.latency.mean
     return Gain(
         subject=name,
@@ -241,7 +247,7 @@ def mix(name: str, mixed: Mixed) -> Mix:
     return Mix(purpose=_use(name), task_type=name.partition("/")[2], weights=mixed.weights)
 
 
-def current(ground: Ground, name: str) -> str:
+def current(ground: SelectionInput, name: str) -> str:
     """The alias that is asked most now; "" where it is none of those that may be chosen."""
     present = mix_of(ground.mind, name)
     if present is not None:
@@ -251,14 +257,14 @@ def current(ground: Ground, name: str) -> str:
     return next(same, "")
 
 
-def model_asked(ground: Ground, name: str) -> str:
+def model_asked(ground: SelectionInput, name: str) -> str:
     """The full name of the model that routing names for a purpose where nothing is mixed."""
     basis = Basis(model=ground.agent.model, models=ground.agent.llm.models)
     chosen = ground.routing.chosen(_use(name), basis).model
     return ground.routing.aliases.get(chosen, chosen)
 
 
-def turns_a_day(ground: Ground, name: str) -> float:
+def turns_a_day(ground: SelectionInput, name: str) -> float:
     """Turns of an open day, on average."""
     turns = sum(
         each.turns
@@ -269,22 +275,22 @@ def turns_a_day(ground: Ground, name: str) -> float:
     return turns / max(len(ground.days), 1)
 
 
-def _mixing(ground: Ground, name: str) -> Mixing:
+def _mixing(ground: SelectionInput, name: str) -> Mixing:
     tokens = _tokens(ground, name)
     arms = tuple(
         Arm(
             model=alias,
             name=choice.name,
-            evidence=_known(ground, name, choice.name),
+            evidence=_model_evidence(ground, name, choice.name),
             price=None if tokens is None else float(choice.price.cost(tokens)),
-            graded=_graded(ground, name, choice.name),
+            graded=_grade_sums(ground, name, choice.name),
         )
         for alias, choice in ground.choices.items()
     )
     return Mixing(arms=arms, turns_a_day=turns_a_day(ground, name), current=current(ground, name))
 
 
-def _known(ground: Ground, name: str, model: str) -> ModelEvidence:
+def _model_evidence(ground: SelectionInput, name: str, model: str) -> ModelEvidence:
     """What is known of a model; of one that fell, what its turns were worth since."""
     known = ground.evidence.models.get(f"{name}/{model}", ModelEvidence())
     for each in about(ground.earlier, name):
@@ -297,7 +303,7 @@ def _known(ground: Ground, name: str, model: str) -> ModelEvidence:
     return known
 
 
-def _graded(ground: Ground, name: str, model: str) -> Sums:
+def _grade_sums(ground: SelectionInput, name: str, model: str) -> Sums:
     """What a model's grades of itself add here: its share, by turns, of what they add in all."""
     known = {
         _task_of(key): each.turns
@@ -308,7 +314,7 @@ def _graded(ground: Ground, name: str, model: str) -> Sums:
     return added.part(known.get(name, 0) / whole) if whole else Sums()
 
 
-def _tokens(ground: Ground, name: str) -> Usage | None:
+def _tokens(ground: SelectionInput, name: str) -> Usage | None:
     """What a turn reads and writes on average; None where no call tells."""
     fitting = [
         tally.counts
@@ -323,7 +329,9 @@ def _tokens(ground: Ground, name: str) -> Usage | None:
     return Usage(input_tokens=round(read / turns), output_tokens=round(written / turns))
 
 
-def _evidence(ground: Ground, name: str, mixed: Mixed, now: datetime | None) -> dict[str, Any]:
+def _evidence(
+    ground: SelectionInput, name: str, mixed: Mixed, now: datetime | None
+) -> dict[str, Any]:
     """What a mix rests on; one that holds from `now` on is perhaps watched since before."""
     models = {alias: ground.choices[alias].name for alias in mixed.weights}
     on = {} if now is None else carry_watch(ground.earlier, name, telling(mix(name, mixed)), now)
@@ -341,7 +349,8 @@ def _evidence(ground: Ground, name: str, mixed: Mixed, now: datetime | None) -> 
         "turns_a_day": round(turns_a_day(ground, name), 2),
         "day_micro_usd": ground.day_micro_usd,
         "then": then_of(ground.evidence, name, models.values()) | then,
-        "before": {model: _known(ground, name, model).told for model in models.values()} | before,
+        "before": {model: _model_evidence(ground, name, model).told for model in models.values()}
+        | before,
     }
 
 

@@ -68,13 +68,13 @@ def skill_name(given: str) -> str:
         raise Invalid(
             "the skill has no name", field="name", cure="give it one, like good-questions"
         )
-    name = _hyphenated(shown)
+    name = _hyphenate_name(shown)
     return name if _fits(name) else f"skill-{hashlib.sha256(shown.encode()).hexdigest()[:8]}"
 
 
 def is_name(given: str) -> bool:
     """Whether a skill is kept under a given name, up to case and hyphens."""
-    return _fits(_hyphenated(unicodedata.normalize("NFKC", on_one_line(given)).casefold()))
+    return _fits(_hyphenate_name(unicodedata.normalize("NFKC", on_one_line(given)).casefold()))
 
 
 def lesson(
@@ -156,7 +156,7 @@ def approve_skill(skill: AcquiredSkill, owner: str, now: datetime) -> AcquiredSk
     """A quarantined skill after an owner vouched for it: a candidate."""
     if skill.status is not SkillStatus.QUARANTINED:
         raise _conflict(skill, "nothing of it waits for approval", "look at it again")
-    return _moved(skill, SkillStatus.CANDIDATE, now).replaced(tainted=False, approved_by=owner)
+    return _set_status(skill, SkillStatus.CANDIDATE, now).replaced(tainted=False, approved_by=owner)
 
 
 def toggle_skill(skill: AcquiredSkill, now: datetime, *, on: bool | None = None) -> AcquiredSkill:
@@ -166,7 +166,7 @@ def toggle_skill(skill: AcquiredSkill, now: datetime, *, on: bool | None = None)
         raise _conflict(skill, "it can be switched neither on nor off", cure)
     wanted = skill.status is SkillStatus.DISABLED if on is None else on
     status = SkillStatus.ACTIVE if wanted else SkillStatus.DISABLED
-    return skill if status is skill.status and not skill.waits else _moved(skill, status, now)
+    return skill if status is skill.status and not skill.waits else _set_status(skill, status, now)
 
 
 def promote_skill(
@@ -179,21 +179,21 @@ def promote_skill(
     if skill.status is not SkillStatus.CANDIDATE:
         raise _conflict(skill, "it is not on trial", "look at it again")
     measured = effectiveness or skill.effectiveness
-    return _moved(skill, SkillStatus.ACTIVE, now).replaced(effectiveness=measured)
+    return _set_status(skill, SkillStatus.ACTIVE, now).replaced(effectiveness=measured)
 
 
 def on_trial(skill: AcquiredSkill, now: datetime) -> AcquiredSkill:
     """A skill that waited for room, or that was promoted, as a candidate; raises Conflict."""
     if not skill.waits and skill.status is not SkillStatus.ACTIVE:
         raise _conflict(skill, "it neither waits for a trial nor had one", "look at it again")
-    return _moved(skill, SkillStatus.CANDIDATE, now)
+    return _set_status(skill, SkillStatus.CANDIDATE, now)
 
 
 def set_aside(skill: AcquiredSkill, now: datetime) -> AcquiredSkill:
     """A skill on trial that makes room for others, and waits for its turn; raises Conflict."""
     if skill.status is not SkillStatus.CANDIDATE:
         raise _conflict(skill, "it is not on trial", "look at it again")
-    return _moved(skill, SkillStatus.DISABLED, now).replaced(waits=True)
+    return _set_status(skill, SkillStatus.DISABLED, now).replaced(waits=True)
 
 
 def retire_skill(
@@ -211,7 +211,7 @@ def retire_skill(
     if skill.status is SkillStatus.ARCHIVED and (not by_an_owner or _is_owners(skill)):
         return skill
     measured = effectiveness or skill.effectiveness
-    gone = _moved(skill, SkillStatus.ARCHIVED, now)
+    gone = _set_status(skill, SkillStatus.ARCHIVED, now)
     return gone.replaced(retired_by=owner, effectiveness=measured)
 
 
@@ -227,7 +227,7 @@ def restore_skill(
     if owner is None and _is_owners(skill):
         raise Refused(f"skill {skill.name!r} was retired by the owner", cure="ask the owner")
     status = SkillStatus.QUARANTINED if skill.tainted else SkillStatus.CANDIDATE
-    found = _moved(skill, status, now).replaced(retired_by=None, worded_at=now)
+    found = _set_status(skill, status, now).replaced(retired_by=None, worded_at=now)
     return found.replaced(effectiveness=None)
 
 
@@ -296,7 +296,7 @@ def no_skill(name: str) -> NotFound:
     return NotFound(f"there is no skill {name!r}", field="name", cure="name one that there is")
 
 
-def _hyphenated(name: str) -> str:
+def _hyphenate_name(name: str) -> str:
     return _BETWEEN.sub("-", name).strip("-")
 
 
@@ -320,7 +320,7 @@ def _is_owners(skill: AcquiredSkill) -> bool:
     return skill.retired_by is not None and skill.retired_by != BY_EVIDENCE
 
 
-def _moved(skill: AcquiredSkill, status: SkillStatus, now: datetime) -> AcquiredSkill:
+def _set_status(skill: AcquiredSkill, status: SkillStatus, now: datetime) -> AcquiredSkill:
     version = skill.version + 1
     return skill.replaced(status=status, waits=False, version=version, updated_at=now)
 

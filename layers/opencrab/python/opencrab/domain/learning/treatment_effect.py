@@ -20,7 +20,7 @@ SURE, LIKELY, HARMS, HOPELESS = 0.975, 0.95, 0.1, 0.15
 _NO_ERROR = 1e-9
 
 
-class Effect(Value):
+class SkillEffect(Value):
     """What a skill does with one model, or with all ("").
 
     `given` and `held` are the judged turns of which it was part and from which it was withheld.
@@ -42,7 +42,7 @@ class Effect(Value):
         return self.given + self.held
 
 
-class Verdict(StrEnum):
+class TrialVerdict(StrEnum):
     """What becomes of a skill on trial."""
 
     PROMOTE = "promote"
@@ -50,7 +50,7 @@ class Verdict(StrEnum):
     RETIRE = "retire"
 
 
-def effects(evidence: Evidence, skill: str) -> tuple[Effect, ...]:
+def effects(evidence: Evidence, skill: str) -> tuple[SkillEffect, ...]:
     """The effect with all models together, then with each; () where nothing is known."""
     by_model = {
         model: paired
@@ -67,15 +67,15 @@ def effects(evidence: Evidence, skill: str) -> tuple[Effect, ...]:
     )
 
 
-def effect_in(evidence: Evidence, skill: str) -> Effect:
+def effect_in(evidence: Evidence, skill: str) -> SkillEffect:
     """The effect with all models together."""
     paired = (found for key, found in evidence.skills.items() if key.partition("/")[0] == skill)
     return effect_of(skill, "", sum(paired, Paired()))
 
 
-def effect_of(skill: str, model: str, paired: Paired) -> Effect:
+def effect_of(skill: str, model: str, paired: Paired) -> SkillEffect:
     """What two groups of turns tell of a skill."""
-    return Effect(
+    return SkillEffect(
         skill=skill,
         model=model,
         estimate=difference(paired.given, paired.held),
@@ -86,7 +86,7 @@ def effect_of(skill: str, model: str, paired: Paired) -> Effect:
     )
 
 
-def verdict(effect: Effect, trials: Trials) -> tuple[Verdict, str]:
+def verdict(effect: SkillEffect, trials: Trials) -> tuple[TrialVerdict, str]:
     """What becomes of a skill, and the word for why.
 
     Good must be all but certain: the interval lies above 0 (`helps`), or so does the narrower one
@@ -98,17 +98,17 @@ def verdict(effect: Effect, trials: Trials) -> tuple[Verdict, str]:
     place.
     """
     if effect.estimate is None or effect.turns < trials.least_turns:
-        return Verdict.KEEP, "too_little_data"
+        return TrialVerdict.KEEP, "too_little_data"
     over = effect.turns >= trials.most_turns
     words = (
-        (effect.estimate.low > 0, Verdict.PROMOTE, "helps"),
-        (effect.estimate.high < 0, Verdict.RETIRE, "harms"),
-        (effect.helps <= HARMS, Verdict.RETIRE, "probably_harms"),
-        (effect.helps >= (LIKELY if over else SURE), Verdict.PROMOTE, "probably_helps"),
-        (over or effect.useful <= HOPELESS, Verdict.RETIRE, "no_use_seen"),
+        (effect.estimate.low > 0, TrialVerdict.PROMOTE, "helps"),
+        (effect.estimate.high < 0, TrialVerdict.RETIRE, "harms"),
+        (effect.helps <= HARMS, TrialVerdict.RETIRE, "probably_harms"),
+        (effect.helps >= (LIKELY if over else SURE), TrialVerdict.PROMOTE, "probably_helps"),
+        (over or effect.useful <= HOPELESS, TrialVerdict.RETIRE, "no_use_seen"),
     )
     fitting = ((found, why) for applies, found, why in words if applies)
-    return next(fitting, (Verdict.KEEP, "undecided"))
+    return next(fitting, (TrialVerdict.KEEP, "undecided"))
 
 
 def _above(paired: Paired, least: float) -> float:

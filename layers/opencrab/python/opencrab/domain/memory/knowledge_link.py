@@ -23,7 +23,7 @@ Count = Callable[[str], int]
 """How many facts of a kind the agent has: asked only where its knowledge seems to be full."""
 
 
-class Link:
+class KnowledgeLink:
     """One relation between two things, as it is to be kept; ids are those of the labels.
 
     `names` are the facts to be read, by kind and id.
@@ -46,21 +46,24 @@ class Link:
         Raises Refused where there is no room for more.
         """
         known = {(fact.kind, fact.id): fact for fact in stored}
-        nodes = (_known(owner, node, known.get((NODE, node.id))) for node in self._nodes.values())
+        nodes = (
+            _changed_node_fact(owner, node, known.get((NODE, node.id)))
+            for node in self._nodes.values()
+        )
         changes = [change for change in nodes if change is not None]
         before = known.get((EDGE, self._key))
         kept = strengthen_edge(before.read(Edge) if before else None, self._edge)
         changes.append(before.holding(kept) if before else new_fact(owner, EDGE, self._key, kept))
         if added := [fact.kind for fact in changes if fact.version == 1]:
             extent = known.get((KNOWLEDGE, KNOWLEDGE))
-            grown = _grown(extent.read(Extent) if extent else Extent(), added, count)
+            grown = _grow_extent(extent.read(Extent) if extent else Extent(), added, count)
             changes.append(
                 extent.holding(grown) if extent else new_fact(owner, KNOWLEDGE, KNOWLEDGE, grown)
             )
         return kept, changes
 
 
-def _known(owner: str, new: Node, stored: Fact | None) -> Fact | None:
+def _changed_node_fact(owner: str, new: Node, stored: Fact | None) -> Fact | None:
     """A node with what is new of it; None where that changes nothing."""
     if stored is None:
         return new_fact(owner, NODE, new.id, new)
@@ -69,7 +72,7 @@ def _known(owner: str, new: Node, stored: Fact | None) -> Fact | None:
     return None if after == known else stored.holding(after)
 
 
-def _grown(extent: Extent, added: list[str], count: Count) -> Extent:
+def _grow_extent(extent: Extent, added: list[str], count: Count) -> Extent:
     grown = _after(extent, added)
     if _is_too_large(grown):
         grown = _after(Extent(nodes=count(NODE), edges=count(EDGE)), added)

@@ -47,7 +47,7 @@ class Span(StrEnum):
     MONTH = "month"
 
 
-class Source(Value):
+class SummarySource(Value):
     """Where the words come from: lines first to last of a session."""
 
     session_id: str
@@ -66,7 +66,7 @@ class Summary(Value):
     span: Span
     title: Annotated[Text, StringConstraints(max_length=200)] = ""
     text: Annotated[Text, StringConstraints(min_length=1, max_length=SUMMARY_CHARACTERS)]
-    sources: tuple[Source, ...] = ()
+    sources: tuple[SummarySource, ...] = ()
     parts: tuple[str, ...] = ()
     session_id: str = ""
     hearing: Hearing = Hearing.PRIVATE
@@ -196,7 +196,7 @@ class Compaction(Tried):
         return self.replaced(topics=kept)
 
 
-class Period(Value):
+class SummaryPeriod(Value):
     """A day (`2026-10-01`) or a month (`2026-10`), and the summaries that its own will tell of."""
 
     key: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d(-\d\d)?$")]
@@ -212,7 +212,7 @@ class Period(Value):
         return self.key < now.strftime("%Y-%m-%d")[: len(self.key)]
 
 
-class PassedOver(Period):
+class PassedOver(SummaryPeriod):
     """A period that was passed over, since no summary of it could be made."""
 
     error: str = ""
@@ -227,7 +227,7 @@ class Shelf(Tried):
     """
 
     last: int = 0
-    periods: tuple[Period, ...] = ()
+    periods: tuple[SummaryPeriod, ...] = ()
     gaps: tuple[PassedOver, ...] = ()
     passed: int = 0
 
@@ -241,7 +241,7 @@ class Shelf(Tried):
         parts = next((period.parts for period in self.periods if period.key == key), ())
         return self._holding(key, tuple(part for part in parts if part not in told))
 
-    def due(self, now: datetime) -> Period | None:
+    def due(self, now: datetime) -> SummaryPeriod | None:
         """The period whose summary is to be made next: days before their month, oldest first."""
         for period in self.periods:
             days = (other.key.startswith(f"{period.key}-") for other in self.periods)
@@ -271,7 +271,7 @@ class Shelf(Tried):
 
     def _holding(self, key: str, parts: tuple[str, ...]) -> "Shelf":
         others = [period for period in self.periods if period.key != key]
-        periods = [*others, *([Period(key=key, parts=parts)] if parts else [])]
+        periods = [*others, *([SummaryPeriod(key=key, parts=parts)] if parts else [])]
         return self.replaced(periods=tuple(sorted(periods, key=lambda period: period.key)))
 
 

@@ -124,7 +124,7 @@ class Gate(Value):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class MemoryVerdict:
     """What becomes of something new, and the memory as it is to be stored.
 
     Of what was merged or superseded it has the id of the stored one; of what is refused because it
@@ -138,7 +138,7 @@ class Verdict:
 
 def judge_memory(
     new: Memory, similar: Sequence[Memory], *, replaces: Memory | None = None
-) -> Verdict:
+) -> MemoryVerdict:
     """What becomes of a new memory beside those most like it.
 
     `replaces` is the one that its author says it takes the place of; where the new one may not, it
@@ -146,9 +146,9 @@ def judge_memory(
     """
     reason = refusal(new)
     if reason is not None:
-        return Verdict(Ruling.REFUSED, reason=reason)
+        return MemoryVerdict(Ruling.REFUSED, reason=reason)
     if replaces is not None and may_change(new, replaces):
-        return Verdict(Ruling.SUPERSEDED, _superseded(replaces, new, "replaced"))
+        return MemoryVerdict(Ruling.SUPERSEDED, _supersede_memory(replaces, new, "replaced"))
     said = gist(new.content)
     judged = [(relation(said, gist(each.content)), each) for each in similar if each.id != new.id]
     for wanted in (Relation.SAME, Relation.NEAR, Relation.CONTRARY):
@@ -157,7 +157,7 @@ def judge_memory(
             verdict = _beside(new, said, stored, wanted)
             if verdict is not None:
                 return verdict
-    return Verdict(Ruling.KEPT, new)
+    return MemoryVerdict(Ruling.KEPT, new)
 
 
 def refusal(new: Memory) -> Reason | None:
@@ -246,20 +246,20 @@ def hearing(
     return chosen
 
 
-def _beside(new: Memory, said: Gist, stored: Memory, found: Relation) -> Verdict | None:
+def _beside(new: Memory, said: Gist, stored: Memory, found: Relation) -> MemoryVerdict | None:
     """What a new memory does to one stored that is like it; None where it may do nothing."""
     if not may_change(new, stored):
         known = found is Relation.SAME
-        return Verdict(Ruling.REFUSED, stored, Reason.KNOWN) if known else None
+        return MemoryVerdict(Ruling.REFUSED, stored, Reason.KNOWN) if known else None
     if found is Relation.CONTRARY:
-        return Verdict(Ruling.SUPERSEDED, _superseded(stored, new, "contradicted"))
+        return MemoryVerdict(Ruling.SUPERSEDED, _supersede_memory(stored, new, "contradicted"))
     if stored.tainted and not new.tainted:
-        cleaned = _superseded(stored, new, "confirmed")
-        return Verdict(Ruling.MERGED, cleaned.replaced(merged=stored.merged + 1))
-    return Verdict(Ruling.MERGED, _merged(stored, new, said))
+        cleaned = _supersede_memory(stored, new, "confirmed")
+        return MemoryVerdict(Ruling.MERGED, cleaned.replaced(merged=stored.merged + 1))
+    return MemoryVerdict(Ruling.MERGED, _merge_memory(stored, new, said))
 
 
-def _merged(stored: Memory, new: Memory, said: Gist) -> Memory:
+def _merge_memory(stored: Memory, new: Memory, said: Gist) -> Memory:
     """The stored memory after the same was learned again, on a word that weighs as much."""
     stays = stored.content == new.content or says_more(gist(stored.content), said)
     other = new.content if stays else stored.content
@@ -282,7 +282,7 @@ def _merged(stored: Memory, new: Memory, said: Gist) -> Memory:
     )
 
 
-def _superseded(stored: Memory, new: Memory, reason: str) -> Memory:
+def _supersede_memory(stored: Memory, new: Memory, reason: str) -> Memory:
     """The new memory in the stored one's place."""
     earlier = Earlier(
         content=stored.content, reason=reason, turn_id=stored.turn_id, at=stored.updated_at

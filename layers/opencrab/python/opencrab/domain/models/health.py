@@ -12,7 +12,7 @@ _SHORTEST = timedelta(seconds=30)
 _LONGEST = timedelta(minutes=5)
 
 
-class Health(Value):
+class BreakerState(Value):
     """Failures in a row, when the last one was, and until when the provider is left alone."""
 
     failures: int = 0
@@ -27,12 +27,14 @@ class Health(Value):
         """Whether its pause is over, so that one caller should try it and the others wait."""
         return self.paused_until is not None and not self.is_paused(now)
 
-    def probed(self, now: datetime) -> "Health":
+    def probed(self, now: datetime) -> "BreakerState":
         """While one caller tries it."""
         return self.replaced(paused_until=now + _SHORTEST)
 
 
-def record_failure(health: Health | None, now: datetime, *, at_once: bool = False) -> Health:
+def record_failure(
+    health: BreakerState | None, now: datetime, *, at_once: bool = False
+) -> BreakerState:
     """After one more failure; each pause is twice as long as the last, up to five minutes.
 
     `at_once` is for a failure that leaves no doubt, such as a quota that is spent.
@@ -44,4 +46,4 @@ def record_failure(health: Health | None, now: datetime, *, at_once: bool = Fals
     pause = None
     if failures >= FAILURES:
         pause = now + min(_SHORTEST * 2 ** min(failures - FAILURES, 10), _LONGEST)
-    return Health(failures=failures, failed_at=now, paused_until=pause)
+    return BreakerState(failures=failures, failed_at=now, paused_until=pause)

@@ -167,10 +167,10 @@ def limit_changes(changes: Mapping[str, MicroUsd | None]) -> dict[str, MicroUsd 
 
     None returns a limit to the configured one, so that a session without a limit is stored as 0.
     """
-    return {name: _stored(name, limit) for name, limit in changes.items()}
+    return {name: _validate_limit(name, limit) for name, limit in changes.items()}
 
 
-def _stored(name: str, limit: MicroUsd | None) -> MicroUsd | None:
+def _validate_limit(name: str, limit: MicroUsd | None) -> MicroUsd | None:
     if name not in LIMITS:
         raise Invalid(
             f"there is no limit {name!r}", field=name, cure=f"name one of {', '.join(LIMITS)}"

@@ -146,8 +146,8 @@ def _limits(n: int, total: float, squares: float) -> tuple[float, float, float]:
     inside = min(max(mean, _EDGE), 1 - _EDGE)
     return (
         mean,
-        min(_bound(doubt, inside, _EDGE), mean),
-        max(_bound(doubt, inside, 1 - _EDGE), mean),
+        min(_interval_bound(doubt, inside, _EDGE), mean),
+        max(_interval_bound(doubt, inside, 1 - _EDGE), mean),
     )
 
 
@@ -173,7 +173,7 @@ def _log_beta(ones: float, zeros: float) -> float:
     return lgamma(ones) + lgamma(zeros) - lgamma(ones + zeros)
 
 
-def _bound(doubt: Callable[[float], float], inside: float, end: float) -> float:
+def _interval_bound(doubt: Callable[[float], float], inside: float, end: float) -> float:
     """The mean towards an end beyond which all are ruled out; 0 or 1 where the end is not.
 
     By false position with the Illinois rule (Dowell and Jarratt 1971); what is returned is ruled

@@ -65,9 +65,9 @@ def rank_candidates(
     """
     listed = list(candidates)
     spoken = {(each.session_id, each.place): each for each in listed if each.spoken}
-    lent = _lent(listed, spoken)
+    lent = _neighbour_scores(listed, spoken)
     found = [
-        _judged(each, lent.get(each.key, 0.0), named=named, asks_when=asks_when, now=now)
+        _rank_candidate(each, lent.get(each.key, 0.0), named=named, asks_when=asks_when, now=now)
         for each in listed
     ]
     found = [each for each in found if each.score > 0]
@@ -90,7 +90,7 @@ def least_lent(
     return best[-1] * _LEAST / most
 
 
-def _lent(
+def _neighbour_scores(
     listed: list[Candidate], spoken: Mapping[tuple[str, int], Candidate]
 ) -> dict[int | str, float]:
     """What each row gets from its neighbours."""
@@ -105,7 +105,7 @@ def _lent(
     return lent
 
 
-def _judged(
+def _rank_candidate(
     each: Candidate, lent: float, *, named: frozenset[str], asks_when: bool, now: datetime
 ) -> Ranked:
     why: list[str] = []

@@ -50,7 +50,7 @@ class Gist:
 
 def gist(text: str) -> Gist:
     """What a text claims."""
-    folded = _folded(text)
+    folded = _normalize_text(text)
     plain = _harmless().sub(" ", _duty().sub(" 必要 ", folded))
     felt = _liking().sub(" ♥ ", _disliking().sub(" not ♥ ", plain))
     told = _able().sub(r"\1 not", felt)
@@ -84,7 +84,7 @@ def says_more(one: Gist, other: Gist) -> bool:
 
 
 @dataclass(frozen=True)
-class Words:
+class TextTerms:
     """The terms of a text, those of them that say what it is about, and its `turns`.
 
     Those are its numbers in their order, what it negates, and words such as before and after: texts
@@ -96,11 +96,11 @@ class Words:
     turns: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
-    def of(cls, text: str) -> "Words":
+    def of(cls, text: str) -> "TextTerms":
         """The words of a text."""
         return cls(terms(text), telling(text), _turns(text))
 
-    def like(self, other: "Words") -> float:
+    def like(self, other: "TextTerms") -> float:
         """How alike two texts are, 0 to 1; little words and endings alone make nothing so."""
         if self.turns != other.turns:
             return 0.0
@@ -114,7 +114,7 @@ def dice(one: frozenset[str], other: frozenset[str]) -> float:
     return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
 
 
-def _folded(text: str) -> str:
+def _normalize_text(text: str) -> str:
     """A text in one spelling of its characters."""
     text = unicodedata.normalize("NFKC", text).casefold()
     return text.replace("’", "'").replace("−", "-")
@@ -330,16 +330,16 @@ _NEGATING, _TURNING, _COUNTING = (
 
 
 def _turns(text: str) -> tuple[tuple[str, ...], ...]:
-    folded = _folded(text)
+    folded = _normalize_text(text)
     words = _english().findall(folded)
     numbers = [each.replace(",", "") for each in _numbers().findall(folded)]
-    negated = sorted((*_negated(words), *_denied(folded)))
+    negated = sorted((*_negated_words(words), *_negated_japanese_words(folded)))
     turning = (*(word for word in words if word in _TURNING), *_japanese().findall(folded))
     counts = (word for word in words if word in _COUNTING)
     return (tuple(numbers), tuple(counts), tuple(negated), tuple(sorted(turning)))
 
 
-def _negated(words: list[str]) -> Iterator[str]:
+def _negated_words(words: list[str]) -> Iterator[str]:
     """What each negation of an English text is about: the next word that tells anything."""
     for place, word in enumerate(words):
         if word in _NEGATING or word.endswith("n't"):
@@ -347,7 +347,7 @@ def _negated(words: list[str]) -> Iterator[str]:
             yield next(filter(None, following), "")
 
 
-def _denied(text: str) -> Iterator[str]:
+def _negated_japanese_words(text: str) -> Iterator[str]:
     """What each negation of a Japanese text is about: the last kanji or katakana before it."""
     for found in _denials().finditer(text):
         before = _content().findall(text[: found.start()].rpartition("\n")[2])

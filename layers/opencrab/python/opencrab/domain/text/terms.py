@@ -25,7 +25,7 @@ def terms(text: str) -> frozenset[str]:
     Width, case and other spellings of the same characters make no difference. A single character
     that stands alone is a term too.
     """
-    return frozenset(_found(text, alone_only=True))
+    return frozenset(_extract_terms(text, alone_only=True))
 
 
 def telling(text: str) -> frozenset[str]:
@@ -45,7 +45,7 @@ def share(sought: frozenset[str], text: str) -> float:
     """Which part of the terms sought a text has, from 0 to 1."""
     if not sought:
         return 0.0
-    return len(sought.intersection(_found(text, alone_only=False))) / len(sought)
+    return len(sought.intersection(_extract_terms(text, alone_only=False))) / len(sought)
 
 
 def index_terms(text: str) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ def index_terms(text: str) -> tuple[str, ...]:
     single one may be a word, every kanji.
     """
     found: list[str] = []
-    for match in _runs().finditer(_folded(text)):
+    for match in _runs().finditer(_normalize_text(text)):
         run = match.group()
         if match["unspaced"] is None or len(run) == 1:
             found.append(run)
@@ -65,10 +65,10 @@ def index_terms(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _found(text: str, *, alone_only: bool) -> set[str]:
+def _extract_terms(text: str, *, alone_only: bool) -> set[str]:
     """Terms of a text, with or without the single characters that are parts of longer runs."""
     found = set[str]()
-    for match in _runs().finditer(_folded(text)):
+    for match in _runs().finditer(_normalize_text(text)):
         run = match.group()
         if match["unspaced"] is None:
             found.add(run)
@@ -90,7 +90,7 @@ def _kanji() -> re.Pattern[str]:
     return re.compile(f"[{_KANJI}]")
 
 
-def _folded(text: str) -> str:
+def _normalize_text(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).casefold()
     return unicodedata.normalize("NFKC", folded)
 

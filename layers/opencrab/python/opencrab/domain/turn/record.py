@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator
 
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.models.fault import Fault
+from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.models.routing import Basis, Use
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.turn.action import ActionResult, Effect
@@ -121,6 +121,25 @@ class ModelIntent(Value):
     skills: tuple[str, ...] = ()
     skills_offered: tuple[str, ...] = ()
     skills_held: tuple[str, ...] = ()
+
+    def cost_of(self, answer: Answer) -> MicroUsd:
+        """What an answer cost; one that does not say how many tokens it took costs the reservation.
+
+        So do words that nobody counted.
+        """
+        usage = answer.usage
+        said = answer.text or answer.calls
+        halved = said and usage.output_tokens <= 0 and usage.reported_micro_usd is None
+        if self.price is None or not usage.is_counted or halved:
+            # Unknown is never cheap: what nobody counted costs what was set aside (ADR 0008).
+            return self.reserved
+        return self.price.cost(usage)
+
+    def cost_of_failure(self, error: Unanswered) -> MicroUsd:
+        """What a failed call cost: as its vendor says, else the reservation if it may be billed."""
+        if error.usage is not None and error.usage.is_counted and self.price is not None:
+            return self.price.cost(error.usage)
+        return self.reserved if error.may_be_billed else 0
 
 
 class ModelResult(Value):

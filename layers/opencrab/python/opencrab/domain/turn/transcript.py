@@ -186,7 +186,7 @@ def session_change(
     session: Session, transcript: Transcript, header: Turn, speech: str, now: datetime
 ) -> SessionChange:
     """What a turn that closes changes in its session; `header` says what it cost in the end."""
-    spoken = [*_spoken(transcript), *([speech] if speech else [])]
+    spoken = [*_spoken_texts(transcript), *([speech] if speech else [])]
     return SessionChange(
         agent_id=header.agent_id,
         spoke_at=now if speech or transcript.speeches else None,
@@ -207,7 +207,7 @@ def session_change(
     )
 
 
-def _spoken(transcript: Transcript) -> list[str]:
+def _spoken_texts(transcript: Transcript) -> list[str]:
     """What the turn said with actions."""
     return [effect.text for effect in transcript.effects if isinstance(effect, Spoke)]
 

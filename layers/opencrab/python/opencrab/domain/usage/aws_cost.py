@@ -76,7 +76,7 @@ class Tariff(Value):
         return self.micro_usd(max(amount - self.free, Decimal(0)))
 
 
-class Run(Value):
+class FunctionRuns(Value):
     """One function's part in a piece of work: all its invocations together.
 
     Time in which it waits for a model, or for a client's answer, comes on top. X-Ray records each
@@ -90,11 +90,11 @@ class Run(Value):
     traced: bool = True
 
 
-class Work(Value):
+class WorkUsage(Value):
     """What one sweep, one beat or one turn uses, in all and by function."""
 
     uses: dict[Meter, Amount] = Field(default_factory=dict)
-    functions: dict[str, Run]
+    functions: dict[str, FunctionRuns]
 
     def usage(
         self, *, model_ms: Decimal = Decimal(0), waiting: bool = False
@@ -148,12 +148,12 @@ class Sheet(Value):
     prices: dict[Meter, Tariff]
     standing: dict[Meter, Amount]
     polling: Polling
-    heartbeat: Work
-    beat: Work = Work(functions={})
+    heartbeat: WorkUsage
+    beat: WorkUsage = WorkUsage(functions={})
     beat_seconds: Annotated[int, Field(gt=0)] = DEFAULT_SECONDS
-    night: Work = Work(functions={})
-    turn: Work
-    memory: Work = Work(functions={})
+    night: WorkUsage = WorkUsage(functions={})
+    turn: WorkUsage
+    memory: WorkUsage = WorkUsage(functions={})
     model_seconds: Annotated[int, Field(ge=0)]
 
     @model_validator(mode="after")
@@ -199,7 +199,7 @@ class Sheet(Value):
         return _times(_plus(turn, self.memory.usage()), count)
 
 
-class Part(Value):
+class MeterCost(Value):
     """One meter's part of a bill."""
 
     meter: Meter
@@ -211,7 +211,7 @@ class Part(Value):
 class Bill(Value):
     """What some usage costs: alone, and in an account whose free tier nobody else uses."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[MeterCost, ...]
 
     @property
     def micro_usd(self) -> MicroUsd:
@@ -224,7 +224,7 @@ class Bill(Value):
         return sum(part.after_free_micro_usd for part in self.parts)
 
 
-class Estimate(Value):
+class CostEstimate(Value):
     """An idle month, on top of it an agent's idle day or a thousand turns, and a month of turns."""
 
     idle: Bill
@@ -235,11 +235,11 @@ class Estimate(Value):
 
 def estimate(
     sheet: Sheet, turns: int, *, model_seconds: int | None = None, waiting: bool = False
-) -> Estimate:
+) -> CostEstimate:
     """What an installation costs, if its turns are of the standard shape."""
     seconds = sheet.model_seconds if model_seconds is None else model_seconds
     idle = sheet.idle()
-    return Estimate(
+    return CostEstimate(
         idle=_bill(sheet, idle),
         beating=_bill(sheet, sheet.beating(), onto=idle),
         thousand_turns=_bill(sheet, sheet.turns(_THOUSAND, seconds, waiting=waiting), onto=idle),
@@ -258,7 +258,7 @@ def _bill(sheet: Sheet, usage: Usage, onto: Usage | None = None) -> Bill:
             rest = tariff.after_free(used + amount) - tariff.after_free(used)
             cost = tariff.micro_usd(amount)
             parts.append(
-                Part(meter=meter, amount=amount, micro_usd=cost, after_free_micro_usd=rest)
+                MeterCost(meter=meter, amount=amount, micro_usd=cost, after_free_micro_usd=rest)
             )
     return Bill(parts=tuple(parts))
 

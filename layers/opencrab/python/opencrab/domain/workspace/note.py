@@ -32,7 +32,7 @@ _SHOWN_LINK = re.compile(r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]*)\]\]")
 
 
 @dataclass(frozen=True)
-class Field:
+class FrontMatterField:
     """Some lines of a front matter as they are written; lines without a key have the key ""."""
 
     key: str
@@ -45,7 +45,7 @@ class Note:
     """A note as it is written: `text` gives back what was read, but for what was changed."""
 
     body: str
-    fields: tuple[Field, ...] = ()
+    fields: tuple[FrontMatterField, ...] = ()
     opening: str = ""
     closing: str = ""
 
@@ -66,8 +66,8 @@ class Note:
 
     def holding(self, key: str, values: str | tuple[str, ...]) -> "Note":
         """The same note with another value, or list of values, under a key."""
-        changed = Field(
-            key, _written(key, values), (values,) if isinstance(values, str) else values
+        changed = FrontMatterField(
+            key, _render_field(key, values), (values,) if isinstance(values, str) else values
         )
         return self._with(changed)
 
@@ -84,7 +84,7 @@ class Note:
                 completed = completed._with(field)
         return completed
 
-    def _with(self, changed: Field) -> "Note":
+    def _with(self, changed: FrontMatterField) -> "Note":
         fields = [changed if field.key == changed.key else field for field in self.fields]
         if changed not in fields:
             fields.append(changed)
@@ -166,7 +166,7 @@ def _heading(body: str) -> str:
     return ""
 
 
-def _fields(lines: list[str]) -> tuple[Field, ...] | None:
+def _fields(lines: list[str]) -> tuple[FrontMatterField, ...] | None:
     """The fields of a front matter; None when it is none, or is beyond what is understood."""
     groups, waiting = list[list[str]](), list[str]()
     for line in lines:
@@ -188,15 +188,15 @@ def _fields(lines: list[str]) -> tuple[Field, ...] | None:
     return tuple(sound) if len(sound) == len(fields) and len(set(keys)) == len(keys) else None
 
 
-def _field(lines: list[str]) -> Field | None:
+def _field(lines: list[str]) -> FrontMatterField | None:
     raw = "".join(lines)
     if not lines[0].strip() or lines[0].startswith("#"):
-        return Field("", raw) if len(lines) == 1 else None
+        return FrontMatterField("", raw) if len(lines) == 1 else None
     found = _KEY.match(lines[0])
     if found is None:
         return None
     key, values = found[1].rstrip(), _values(found[2].strip(), lines[1:])
-    return None if values is None and key in _UNDERSTOOD else Field(key, raw, values)
+    return None if values is None and key in _UNDERSTOOD else FrontMatterField(key, raw, values)
 
 
 def _values(rest: str, more: list[str]) -> tuple[str, ...] | None:
@@ -219,11 +219,11 @@ def _all(values: list[str | None]) -> tuple[str, ...] | None:
 def _inline_list(text: str) -> tuple[str, ...] | None:
     values, position = list[str | None](), 1
     while True:
-        position = _skipped(text, position)
+        position = _skip_whitespace(text, position)
         item = _LISTED.match(text, position)
         if item is not None:
             values.append(_scalar(item.group().rstrip()))
-            position = _skipped(text, item.end())
+            position = _skip_whitespace(text, item.end())
         if text[position : position + 1] == "]":
             rest = text[position + 1 :].strip()
             return _all(values) if not rest or rest.startswith("#") else None
@@ -232,7 +232,7 @@ def _inline_list(text: str) -> tuple[str, ...] | None:
         position += 1
 
 
-def _skipped(text: str, position: int) -> int:
+def _skip_whitespace(text: str, position: int) -> int:
     while text[position : position + 1].isspace():
         position += 1
     return position
@@ -240,7 +240,7 @@ def _skipped(text: str, position: int) -> int:
 
 def _scalar(text: str) -> str | None:
     if text[:1] in {'"', "'"}:
-        return _quoted(text)
+        return _parse_quoted_scalar(text)
     plain = text.partition(" #")[0].rstrip()
     if plain[:1] in _NO_PLAIN_START and plain:
         return None
@@ -249,7 +249,7 @@ def _scalar(text: str) -> str | None:
     return plain
 
 
-def _quoted(text: str) -> str | None:
+def _parse_quoted_scalar(text: str) -> str | None:
     found = _QUOTED.match(text)
     rest = text[found.end() :].strip() if found else text
     if found is None or (rest and not rest.startswith("#")):
@@ -262,7 +262,7 @@ def _quoted(text: str) -> str | None:
         return None
 
 
-def _written(key: str, values: str | tuple[str, ...]) -> str:
+def _render_field(key: str, values: str | tuple[str, ...]) -> str:
     if isinstance(values, str):
         return f"{key}: {_safe(values)}\n"
     return "".join([f"{key}:\n", *(f"  - {_safe(value)}\n" for value in values)])

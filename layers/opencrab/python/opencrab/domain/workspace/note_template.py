@@ -17,7 +17,7 @@ def render_template(template: str, variables: Mapping[str, JsonValue]) -> str:
 
     def value(found: re.Match[str]) -> str:
         name = found[1].strip()
-        return _shown(variables[name]) if name in variables else found.group()
+        return _render_value(variables[name]) if name in variables else found.group()
 
     return _PLACEHOLDER.sub(value, template)
 
@@ -27,5 +27,5 @@ def has_placeholder(template: str, name: str) -> bool:
     return any(found.strip() == name for found in _PLACEHOLDER.findall(template))
 
 
-def _shown(value: JsonValue) -> str:
+def _render_value(value: JsonValue) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

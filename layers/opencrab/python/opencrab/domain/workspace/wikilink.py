@@ -28,7 +28,7 @@ _NAME_BYTES = SEGMENT_BYTES - 8
 
 
 @dataclass(frozen=True)
-class Link:
+class WikiLink:
     """One `[[target#heading|text]]`.
 
     `whole` is target and heading as written: a title may contain a hash sign itself.
@@ -47,7 +47,7 @@ class Card:
     names: tuple[str, ...] = ()
 
 
-class Index:
+class NoteIndex:
     """Which note a name means, among these."""
 
     def __init__(self, cards: Iterable[Card]) -> None:
@@ -71,7 +71,7 @@ class Index:
         key = name_key(name)
         return tuple(next((tier[key] for tier in self._tiers if key in tier), ()))
 
-    def follow(self, link: Link) -> tuple[str, ...]:
+    def follow(self, link: WikiLink) -> tuple[str, ...]:
         """The paths that a link may lead to."""
         return (self.find(link.whole) if link.whole else ()) or self.find(link.target)
 
@@ -87,14 +87,14 @@ def name_key(text: str) -> str:
     return key.removeprefix(f"{VAULT}/").removesuffix(_SUFFIX).strip()
 
 
-def links_in(body: str) -> tuple[Link, ...]:
+def links_in(body: str) -> tuple[WikiLink, ...]:
     """The links of a note, in order; what stands in code is none."""
-    links = list[Link]()
+    links = list[WikiLink]()
     for target, text in _LINK.findall(_without_code(body)):
         whole = target.rstrip("\\").strip()
         name = whole.partition("#")[0].strip()
         if name:
-            links.append(Link(name, text[1:].strip(), whole if name != whole else ""))
+            links.append(WikiLink(name, text[1:].strip(), whole if name != whole else ""))
     return tuple(links)
 
 
@@ -146,12 +146,12 @@ def is_template(path: str) -> bool:
     return twin_key(path).startswith(f"{TEMPLATES}/")
 
 
-def written_link(path: str, index: Index, text: str = "") -> str:
+def written_link(path: str, index: NoteIndex, text: str = "") -> str:
     """The shortest link that leads to a note and to no other; raises Invalid if there is none."""
     if _NO_LINK.intersection(text) - {"#"} or "\n" in text:
         raise Invalid("link_text is no plain line", field="link_text", cure="leave [ ] | ` out")
     for name in (file_name(path), _bare(path).partition("/")[2], _bare(path), path):
-        if not _NO_LINK.intersection(name) and index.follow(Link(name)) == (path,):
+        if not _NO_LINK.intersection(name) and index.follow(WikiLink(name)) == (path,):
             return f"[[{name}|{text}]]" if text else f"[[{name}]]"
     raise Invalid(f"no link can name {path!r} clearly", cure="rename that note first")
 
@@ -200,7 +200,7 @@ def with_path(note: Note, old: str, new: str) -> Note:
         note = note.holding(TITLE, file_name(new))
     known = {name_key(new), name_key(file_name(new) + _SUFFIX), name_key(note.value(TITLE))}
     aliases = list[str]()
-    for name in (*held, _spelled(file_name(old)), _path_spelled(old)):
+    for name in (*held, _escape_link_name(file_name(old)), _path_spelled(old)):
         if name_key(name) not in {*known, *map(name_key, aliases)}:
             aliases.append(name)
     return note.holding(ALIASES, tuple(aliases)) if aliases else note
@@ -214,7 +214,7 @@ def file_name_of(title: str) -> str:
         return ""
 
 
-def shadowed_name(before: Index, after: Index, old: str, new: str) -> str | None:
+def shadowed_name(before: NoteIndex, after: NoteIndex, old: str, new: str) -> str | None:
     """A name that would not mean the same note any more once `old` is called `new`, if any."""
     for name in sorted(before.names()):
         meant = _exactly(before, name)
@@ -223,7 +223,7 @@ def shadowed_name(before: Index, after: Index, old: str, new: str) -> str | None
     return None
 
 
-def _exactly(index: Index, key: str) -> tuple[str, ...]:
+def _exactly(index: NoteIndex, key: str) -> tuple[str, ...]:
     """What a name means that is already as compared: its prefix belongs to it."""
     return index.find(f"{VAULT}/{key}{_SUFFIX}")
 
@@ -242,7 +242,7 @@ def _bare(path: str) -> str:
     return path[: -len(_SUFFIX)] if path.casefold().endswith(_SUFFIX) else path
 
 
-def _spelled(name: str) -> str:
+def _escape_link_name(name: str) -> str:
     """A name so that reading it takes nothing away from it."""
     return f"{name}{_SUFFIX}" if name_key(name) != name_key(f"{VAULT}/{name}{_SUFFIX}") else name
 

@@ -118,7 +118,7 @@ class WorldKey(Value):
     agent_id: Identifier
 
 
-class Seen(Value):
+class SeenMessage(Value):
     """A message that was taken, known by the SHA-256 of its bytes."""
 
     digest: Hash

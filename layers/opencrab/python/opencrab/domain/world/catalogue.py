@@ -175,7 +175,7 @@ def _key(key: Any) -> str:
     return str(key)
 
 
-def _parsed(table: str) -> tuple[WorldMessage, ...]:
+def _parse_messages(table: str) -> tuple[WorldMessage, ...]:
     lines = table.strip().splitlines()
     rows = zip(lines[::2], lines[1::2], strict=True)
     return tuple(_message(head, words) for head, words in rows)
@@ -206,13 +206,13 @@ def _field(text: str) -> Field:
 @cache
 def inbound() -> tuple[WorldMessage, ...]:
     """What agents receive, as the original lists it."""
-    return _parsed(INBOUND_TABLE)
+    return _parse_messages(INBOUND_TABLE)
 
 
 @cache
 def outbound() -> tuple[WorldMessage, ...]:
     """What agents send, as the original lists it."""
-    return _parsed(OUTBOUND_TABLE)
+    return _parse_messages(OUTBOUND_TABLE)
 
 
 def outbound_named(name: str) -> WorldMessage:

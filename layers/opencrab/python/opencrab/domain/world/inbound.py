@@ -19,7 +19,7 @@ _OPPORTUNITIES = ("bounty", "review", "dependency", "dependencies")
 
 
 @dataclass(frozen=True)
-class Meaning:
+class InboundEffect:
     """An agent's place in its world after a message, and what has happened for the agent, if so."""
 
     world: World
@@ -41,7 +41,7 @@ class Meaning:
         )
 
 
-def meaning(world: World, envelope: Envelope) -> Meaning:
+def meaning(world: World, envelope: Envelope) -> InboundEffect:
     """What a message means, by its code.
 
     Raises Refused for an unknown code, for an answer to nothing that was sent and for a payload
@@ -65,54 +65,56 @@ def _require_fields(message: WorldMessage, payload: Mapping[str, Any]) -> None:
         raise Invalid(f"{message.name} lacks {', '.join(missing)}", field="payload")
 
 
-def _allocation(world: World, payload: Mapping[str, Any]) -> Meaning:
+def _allocation(world: World, payload: Mapping[str, Any]) -> InboundEffect:
     """Units are for one cycle: what was left of the last one is gone."""
     cycle, budget = _count(payload, "cycle"), _count(payload, "budget")
     if cycle < world.cycle:
-        return Meaning(world)
-    return Meaning(world.replaced(cycle=cycle, units=budget))
+        return InboundEffect(world)
+    return InboundEffect(world.replaced(cycle=cycle, units=budget))
 
 
-def _state(world: World, payload: Mapping[str, Any]) -> Meaning:
+def _state(world: World, payload: Mapping[str, Any]) -> InboundEffect:
     if _count(payload, "cycle") < world.state.get("cycle", 0):
-        return Meaning(world)
-    return Meaning(world.replaced(state={name: payload[name] for name in _STATE}))
+        return InboundEffect(world)
+    return InboundEffect(world.replaced(state={name: payload[name] for name in _STATE}))
 
 
 _STATE = ("cycle", "world_hash", "epoch")
 
 
-def _event(world: World, payload: Mapping[str, Any]) -> Meaning:
+def _event(world: World, payload: Mapping[str, Any]) -> InboundEffect:
     """The original leaves out what an event holds: its kind is taken from `kind` or `type`."""
     told = str(payload.get("kind") or payload.get("type") or "event")
     kind = _UNTYPED.sub("_", told.lower())[:50].strip("_.") or "event"
     opportunity = any(word in kind for word in _OPPORTUNITIES)
-    return Meaning(world, f"world.{kind}", _words("EVENT", payload), opportunity)
+    return InboundEffect(world, f"world.{kind}", _words("EVENT", payload), opportunity)
 
 
-def _spawned(world: World, payload: Mapping[str, Any]) -> Meaning:
+def _interpret_spawn_ack(world: World, payload: Mapping[str, Any]) -> InboundEffect:
     status = read_status(str(payload["status"]))
     if status is None:
         raise Invalid("AGENT_SPAWN_ACK has a status that there is not", field="status")
     seeds = [{"entry_id": seed} for seed in world.genome.knowledge_seeds]
     told = {**payload, **({"read_first_with_ENTRY_GET": seeds} if seeds else {})}
-    return Meaning(world.replaced(status=status), "world.spawned", _words("AGENT_SPAWN_ACK", told))
+    return InboundEffect(
+        world.replaced(status=status), "world.spawned", _words("AGENT_SPAWN_ACK", told)
+    )
 
 
-def _result(world: World, payload: Mapping[str, Any]) -> Meaning:
-    return Meaning(world, "world.proposal_result", _words("PROPOSAL_RESULT", payload))
+def _result(world: World, payload: Mapping[str, Any]) -> InboundEffect:
+    return InboundEffect(world, "world.proposal_result", _words("PROPOSAL_RESULT", payload))
 
 
 _READERS = {
     "TICK_ALLOC": _allocation,
     "WORLD_STATE": _state,
     "EVENT": _event,
-    "AGENT_SPAWN_ACK": _spawned,
+    "AGENT_SPAWN_ACK": _interpret_spawn_ack,
     "PROPOSAL_RESULT": _result,
 }
 
 
-def _answer(world: World, envelope: Envelope, payload: Mapping[str, Any]) -> Meaning:
+def _answer(world: World, envelope: Envelope, payload: Mapping[str, Any]) -> InboundEffect:
     """The original calls messages requests with responses, and leaves out what these hold.
 
     So an answer is told to the agent as it is; a balance and a reputation of its own are kept.
@@ -129,7 +131,7 @@ def _answer(world: World, envelope: Envelope, payload: Mapping[str, Any]) -> Mea
         if isinstance(reputation, int | float) and 0 <= reputation <= 1:
             changes["reputation"] = float(reputation)
     text = _words(message.name, payload)
-    return Meaning(world.replaced(**changes), "world.answer", text)
+    return InboundEffect(world.replaced(**changes), "world.answer", text)
 
 
 def _count(payload: Mapping[str, Any], name: str) -> int:

@@ -68,7 +68,7 @@ def tell(runtime: Runtime, agent_id: str, news: News, *, key: str) -> Told:
         at=runtime.clock.now(),
     )
     once = stable_id("told", news.source, key if news.id is None else news.id)
-    return _kept(runtime, agent_id, event, once)
+    return _store_event_once(runtime, agent_id, event, once)
 
 
 def goal_changed(runtime: Runtime, goal: Goal, kind: str, reason: str = "") -> None:
@@ -112,12 +112,12 @@ def _told_of_end(runtime: Runtime, agent_id: str, session: Session) -> None:
         authority=Authority.PEER,
         at=runtime.clock.now(),
     )
-    _kept(runtime, agent_id, event, stable_id("discussion-ended", session.id))
+    _store_event_once(runtime, agent_id, event, stable_id("discussion-ended", session.id))
 
 
-def _kept(runtime: Runtime, agent_id: str, event: Happening, once: str) -> Told:
+def _store_event_once(runtime: Runtime, agent_id: str, event: Happening, once: str) -> Told:
     """Keep an event under an id in order of time, with a mark by which it is found again."""
-    found = _found(runtime.home.facts, agent_id, once)
+    found = _find_stored_event(runtime.home.facts, agent_id, once)
     if found is not None:
         rouse(runtime, agent_id)
         return found
@@ -125,9 +125,9 @@ def _kept(runtime: Runtime, agent_id: str, event: Happening, once: str) -> Told:
     mark = new_fact(agent_id, LATE, once, Late(kept_as=event.id), expires_at=ends)
     if keep_event(runtime, agent_id, event, mark):
         return Told(id=event.id, kept=True)
-    return _found(runtime.home.facts, agent_id, once) or Told(id=event.id, kept=False)
+    return _find_stored_event(runtime.home.facts, agent_id, once) or Told(id=event.id, kept=False)
 
 
-def _found(facts: Facts, agent_id: str, once: str) -> Told | None:
+def _find_stored_event(facts: Facts, agent_id: str, once: str) -> Told | None:
     mark = facts.get(agent_id, LATE, once)
     return None if mark is None else Told(id=mark.read(Late).kept_as, kept=True)

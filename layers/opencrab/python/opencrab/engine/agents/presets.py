@@ -12,7 +12,7 @@ from opencrab.domain.world.binding import WorldRole
 from opencrab.engine.agents.creation import NewAgent, SoulDraft
 
 
-class Words(Value):
+class PresetTexts(Value):
     """What an agent is called, what for, and what it does when it wakes, in one language.
 
     `title` is the name of its role.
@@ -29,7 +29,7 @@ class Preset(Value):
 
     key: str
     drives: Drives
-    words: Mapping[Language, Words]
+    words: Mapping[Language, PresetTexts]
 
 
 class Founder(Preset):
@@ -44,18 +44,18 @@ class _Listed(Value):
 
 
 @cache
-def _listed() -> _Listed:
+def _load_preset_file() -> _Listed:
     return _Listed.model_validate_json(Path(__file__).with_suffix(".json").read_bytes())
 
 
 def founders() -> tuple[Founder, ...]:
     """The eight of the first population, in their order (Kingdom 10.8)."""
-    return _listed().founders
+    return _load_preset_file().founders
 
 
 def presets() -> tuple[Preset, ...]:
     """What newcomers may choose from."""
-    return _listed().presets
+    return _load_preset_file().presets
 
 
 def all_presets() -> tuple[Preset, ...]:

@@ -67,11 +67,11 @@ def choose_model(runtime: Runtime, agent_id: str, use: Use | None, model: str | 
     current(runtime)
     for _ in range(_TRIES - 1):
         try:
-            return _chosen(runtime, agent_id, use, model)
+            return _set_model(runtime, agent_id, use, model)
         except Conflict:
             if not runtime.home.agents.get(agent_id).agent.answers:
                 raise
-    return _chosen(runtime, agent_id, use, model)
+    return _set_model(runtime, agent_id, use, model)
 
 
 def switch(home: Home, agent_id: str | None, *, frozen: bool, by: str) -> tuple[str, ...]:
@@ -98,7 +98,7 @@ def _require_reference(model: str) -> None:
         ) from None
 
 
-def _chosen(runtime: Runtime, agent_id: str, use: Use | None, model: str | None) -> Profile:
+def _set_model(runtime: Runtime, agent_id: str, use: Use | None, model: str | None) -> Profile:
     profile = runtime.home.agents.get(agent_id)
     agent = profile.agent
     own, models = agent.model, dict(agent.llm.models)

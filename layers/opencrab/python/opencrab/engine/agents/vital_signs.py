@@ -42,7 +42,7 @@ def bring_to_life(runtime: Runtime, profile: Profile) -> VitalSigns:
     fresh = first_signs(agent, profile.soul.weights.risk_tolerance, now)
     for _ in range(TRIES):
         stored = stored_signs(runtime.home.facts, agent.id)
-        signs = fresh if stored is None else _told(stored.read(VitalSigns), fresh)
+        signs = fresh if stored is None else _refresh_signs(stored.read(VitalSigns), fresh)
         fact = vital_signs_fact(signs, stored)
         try:
             if stored is None or not _same(fact, stored):
@@ -67,12 +67,12 @@ def stir(runtime: Runtime, agent_id: str, change: ChangeSigns, *beside: Fact) ->
     them that was changed meanwhile raises Changed at the last try. A dormant agent that has more to
     look at now, or words to answer, is woken.
     """
-    return _stirred(
+    return _update_signs(
         runtime, agent_id, lambda before: (None if before is None else change(before), beside)
     )
 
 
-def _stirred(runtime: Runtime, agent_id: str, step: _Step) -> VitalSigns | None:
+def _update_signs(runtime: Runtime, agent_id: str, step: _Step) -> VitalSigns | None:
     for last in (False,) * (TRIES - 1) + (True,):
         stored = stored_signs(runtime.home.facts, agent_id)
         before = None if stored is None else stored.read(VitalSigns)
@@ -88,7 +88,7 @@ def _stirred(runtime: Runtime, agent_id: str, step: _Step) -> VitalSigns | None:
             if last and beside:
                 raise
             continue
-        if before is not None and signs is not None and _called(before, signs):
+        if before is not None and signs is not None and _has_wake_reason(before, signs):
             return _awake(runtime, runtime.home.agents.get(agent_id))
         return signs
     raise _busy(agent_id)
@@ -115,7 +115,7 @@ def keep_event(runtime: Runtime, agent_id: str, event: Happening, *beside: Fact)
         return after, (*facts, *beside)
 
     try:
-        _stirred(runtime, agent_id, told)
+        _update_signs(runtime, agent_id, told)
     except Changed:
         known = _is_known(runtime.home.facts, agent_id, event)
         if known:
@@ -192,7 +192,7 @@ def _with_status(runtime: Runtime, profile: Profile, status: AgentStatus) -> Pro
     raise _busy(profile.agent.id)
 
 
-def _told(signs: VitalSigns, fresh: VitalSigns) -> VitalSigns:
+def _refresh_signs(signs: VitalSigns, fresh: VitalSigns) -> VitalSigns:
     """Signs that say what the agent says now; one that wakes begins with its next beat."""
     told = signs.replaced(
         heartbeat=fresh.heartbeat, status=fresh.status, risk_tolerance=fresh.risk_tolerance
@@ -206,7 +206,7 @@ def _told(signs: VitalSigns, fresh: VitalSigns) -> VitalSigns:
     return told
 
 
-def _called(before: VitalSigns, after: VitalSigns) -> bool:
+def _has_wake_reason(before: VitalSigns, after: VitalSigns) -> bool:
     """Whether a sleeping agent was given something to wake for."""
     if after.status is not AgentStatus.DORMANT:
         return False

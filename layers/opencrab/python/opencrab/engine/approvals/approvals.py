@@ -53,7 +53,7 @@ WITHDRAWN = {
 
 
 @dataclass(frozen=True)
-class Ruling:
+class ApprovalRuling:
     """Whether a call must ask; `spend` is the grant, one call poorer, that it runs by."""
 
     ask: bool
@@ -83,24 +83,26 @@ def ruling(
     *,
     tainted: bool,
     now: datetime,
-) -> Ruling:
+) -> ApprovalRuling:
     """Whether the policy, and where it asks a standing grant, lets a call run.
 
     Whoever runs a call by a grant writes `spend` in the same transaction or an earlier one: then no
     grant can be overdrawn. In a tainted turn no grant counts.
     """
     if not needs_approval(action_name, impact, agent.policy, tainted=tainted):
-        return Ruling(ask=False)
+        return ApprovalRuling(ask=False)
     if tainted:
-        return Ruling(ask=True)
+        return ApprovalRuling(ask=True)
     for fact in facts.page(agent.id, GRANT, limit=GRANTS_READ):
         grant = fact.read(Grant)
-        if grant.covers(action_name, impact, _unquoted(touches), now):
-            return Ruling(ask=False, spend=fact.holding(grant.replaced(used=grant.used + 1)))
-    return Ruling(ask=True)
+        if grant.covers(action_name, impact, _strip_opening_quote(touches), now):
+            return ApprovalRuling(
+                ask=False, spend=fact.holding(grant.replaced(used=grant.used + 1))
+            )
+    return ApprovalRuling(ask=True)
 
 
-def _unquoted(touches: str) -> str:
+def _strip_opening_quote(touches: str) -> str:
     """What is touched, without the mark that begins a quoted name: grants name it as it is."""
     return touches[1:] if touches[:1] in {"'", '"'} else touches
 
@@ -223,7 +225,7 @@ def decide(
             if _is_over(approval, now):
                 made = _expire(runtime, fact)
             else:
-                made = _settled(runtime, fact, state, who.recorded, reason)
+                made = _record_decision(runtime, fact, state, who.recorded, reason)
         except Changed:
             continue
         return _as_decided(made, approved=approved, who=who)
@@ -259,7 +261,9 @@ def _swept(runtime: Runtime, fact: Fact, now: datetime) -> bool:
     return False
 
 
-def _settled(runtime: Runtime, fact: Fact, state: ApprovalState, by: str, reason: str) -> Approval:
+def _record_decision(
+    runtime: Runtime, fact: Fact, state: ApprovalState, by: str, reason: str
+) -> Approval:
     """Write a decision into the journal and close the approval; what came of it, if too late.
 
     Raises Changed when the approval was marked or decided since it was read.
@@ -297,7 +301,7 @@ def _too_late(home: Home, fact: Fact, now: datetime) -> Approval:
 def _expire(runtime: Runtime, fact: Fact) -> Approval:
     """Reject what nobody decided in time; its turn goes on and ends as rejected."""
     language = language_of(runtime.home.agents, fact.read(Approval).agent_id)
-    return _settled(runtime, fact, ApprovalState.EXPIRED, NOBODY, _EXPIRED[language])
+    return _record_decision(runtime, fact, ApprovalState.EXPIRED, NOBODY, _EXPIRED[language])
 
 
 def _withdraw(home: Home, fact: Fact, now: datetime) -> Approval:

@@ -13,7 +13,7 @@ from opencrab.engine.approvals.approvals import (
     close_approval,
     language_of,
 )
-from opencrab.engine.consequence import Ending, Following, TurnConsequence
+from opencrab.engine.consequence import FollowUp, TurnConsequence, TurnEnding
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
@@ -29,13 +29,17 @@ class Asking(Protocol):
 class ApprovalConsequence(TurnConsequence[Runtime, Asking]):
     """Questions of a turn end with it."""
 
-    def on_close(self, work: Asking, ending: Ending) -> Following:
-        return Following(
-            facts=_withdrawn(work.runtime.home, work.runtime.clock, ending.turn, work.transcript)
+    def on_close(self, work: Asking, ending: TurnEnding) -> FollowUp:
+        return FollowUp(
+            facts=_withdraw_approval(
+                work.runtime.home, work.runtime.clock, ending.turn, work.transcript
+            )
         )
 
 
-def _withdrawn(home: Home, clock: Clock, turn: Turn, transcript: Transcript) -> tuple[Fact, ...]:
+def _withdraw_approval(
+    home: Home, clock: Clock, turn: Turn, transcript: Transcript
+) -> tuple[Fact, ...]:
     """The change that withdraws what an ending turn has asked and nobody has answered, if any."""
     asked = transcript.approval
     if asked is None or transcript.decision is not None:

@@ -31,7 +31,7 @@ _SHOWN = 8
 
 
 @dataclass(frozen=True)
-class Link:
+class SignedLink:
     """What a link that is whole says: which approval, who made it, and until when."""
 
     approval_id: str
@@ -42,24 +42,26 @@ class Link:
 def link_to(runtime: Runtime, approval_id: str, *, key_id: str, until: datetime) -> str:
     """The token of a new link. Raises Unavailable where nothing secret can be kept."""
     seconds = int(until.timestamp())
-    signature = _signature(_made(runtime.clock, runtime.secrets), approval_id, key_id, seconds)
+    signature = _signature(
+        _ensure_link_secret(runtime.clock, runtime.secrets), approval_id, key_id, seconds
+    )
     return f"{approval_id}.{key_id}.{seconds}.{signature}"
 
 
-def read_link(secrets: Secrets | None, token: str) -> Link:
+def read_link(secrets: Secrets | None, token: str) -> SignedLink:
     """The link of a token, over or not; raises Refused unless this installation made it."""
     parts = _FORM.fullmatch(token)
-    secret = _known(secrets) if parts else None
+    secret = _read_link_secret(secrets) if parts else None
     if parts is None or secret is None:
-        raise _forged()
+        raise _forged_link_error()
     approval_id, key_id, seconds = parts["approval"], parts["key"], int(parts["until"])
     expected = _signature(secret, approval_id, key_id, seconds)
     if not hmac.compare_digest(expected, parts["signature"]):
-        raise _forged()
-    return Link(approval_id, key_id, datetime.fromtimestamp(seconds, UTC))
+        raise _forged_link_error()
+    return SignedLink(approval_id, key_id, datetime.fromtimestamp(seconds, UTC))
 
 
-def decider_by(keys: Keys, link: Link) -> Decider:
+def decider_by(keys: Keys, link: SignedLink) -> Decider:
     """In whose name a link decides; raises Refused when its maker's key was revoked."""
     key = _key(keys, link.key_id)
     if key is None or key.revoked_at is not None or key.scope is Scope.READ:
@@ -74,21 +76,21 @@ def _signature(secret: str, approval_id: str, key_id: str, seconds: int) -> str:
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
-def _made(clock: Clock, secrets: Secrets | None) -> str:
+def _ensure_link_secret(clock: Clock, secrets: Secrets | None) -> str:
     """The secret, made if there is none yet; two who make it at once go by what is kept."""
-    known = _known(secrets)
+    known = _read_link_secret(secrets)
     if known is not None:
         return known
     if secrets is None:
         raise Unavailable("this installation keeps no secrets", cure="use the API or the terminal")
     secrets.put(SECRET, clock.secret())
-    made = _known(secrets)
+    made = _read_link_secret(secrets)
     if made is None:
         raise Unavailable("the secret of links is not readable yet", cure="try again")
     return made
 
 
-def _known(secrets: Secrets | None) -> str | None:
+def _read_link_secret(secrets: Secrets | None) -> str | None:
     """The secret; where there was none a moment ago, another process may have made it."""
     if secrets is None:
         return None
@@ -103,5 +105,5 @@ def _key(keys: Keys, key_id: str) -> ApiKey | None:
     return next((key for key in keys.list() if key.id == key_id), None)
 
 
-def _forged() -> Refused:
+def _forged_link_error() -> Refused:
     return Refused("this link was not made here", cure="ask for a new link")

@@ -15,7 +15,7 @@ from opencrab.domain.goals.goal import Goal, Pause
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.engine.discussion import turn_taking
 from opencrab.engine.goals.pausing import ATTEMPTS, goal_fact, tell_moved
-from opencrab.engine.goals.queue import Board, release_place, turn_source
+from opencrab.engine.goals.queue import GoalBoard, release_place, turn_source
 from opencrab.engine.goals.self_goals import leave_to_heartbeat
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_due
@@ -110,7 +110,7 @@ def _without_turn(
             changed = goal if goal.status.is_end else change(goal, now)
             if changed is None:
                 return
-            board = Board.of(runtime.home.facts, profile, now, fact)
+            board = GoalBoard.of(runtime.home.facts, profile, now, fact)
             goal = changed.replaced(turn_id=None)
             board.put_goal(goal)
             release_place(board, goal)

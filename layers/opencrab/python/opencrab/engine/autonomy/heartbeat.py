@@ -25,7 +25,7 @@ from opencrab.domain.value import Identifier, Value
 from opencrab.engine.agents.vital_signs import TRIES, stir, stored_signs
 from opencrab.engine.autonomy.heartbeat_decision import decide_beat
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import Outcome
+from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.documents import Facts
 from opencrab.ports.turn.queue import Delivery, Queue
 
@@ -78,7 +78,7 @@ def sweep_beats(runtime: Runtime) -> Beaten:
     does not keep the others waiting.
     """
     beaten, seen, limit = Beaten(), set[str](), _PAGE
-    occupied = cache(lambda: _occupied(runtime))
+    occupied = cache(lambda: _busy_agent_ids(runtime))
     while True:
         found = runtime.home.facts.due(VITALS, runtime.clock.now() + AHEAD, limit)
         for fact in found:
@@ -118,7 +118,7 @@ def _passing_over(agent_id: str) -> Iterator[None]:
         log.warning("the beat of agent %s cannot be decided now: %s", agent_id, error)
 
 
-def deliver_beat(runtime: Runtime, delivery: Delivery) -> Outcome:
+def deliver_beat(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
     """Decide the beat that a message names, unless it was decided or is none any more.
 
     One that comes before its second is given back until then; a message that names none ends among
@@ -129,16 +129,16 @@ def deliver_beat(runtime: Runtime, delivery: Delivery) -> Outcome:
     except ValidationError:
         reason = "a message of unknown form"
         runtime.home.beats.bury(delivery.body, group=delivery.group, reason=reason)
-        return Outcome.FINISHED
+        return MessageOutcome.FINISHED
     early = told.slot - runtime.clock.now().timestamp()
     if 0 < early <= AHEAD.total_seconds():
         runtime.home.beats.continue_later(delivery.receipt, math.ceil(early))
-        return Outcome.CONTINUE
+        return MessageOutcome.CONTINUE
     if early > 0:
         log.info("beat of the future dropped: agent=%s, slot=%s", told.agent, told.slot)
     else:
         beat(runtime, told.agent, told.slot)
-    return Outcome.FINISHED
+    return MessageOutcome.FINISHED
 
 
 def beat(
@@ -154,7 +154,7 @@ def beat(
     `found` are its signs as an index had them: stale ones are read again. `occupied` are agents
     with a turn alive. Raises Unavailable when the signs are changed by others all the time.
     """
-    alive = occupied or cache(lambda: _occupied(runtime))
+    alive = occupied or cache(lambda: _busy_agent_ids(runtime))
     for _ in range(TRIES):
         stored = found or stored_signs(runtime.home.facts, agent_id)
         found = None
@@ -213,7 +213,7 @@ def _queue(beats: Queue, signs: VitalSigns, now: datetime) -> int:
     return queued
 
 
-def _occupied(runtime: Runtime) -> frozenset[str]:
+def _busy_agent_ids(runtime: Runtime) -> frozenset[str]:
     """Agents with a queued or running turn, as far as these are among the oldest ones."""
     rules = runtime.rules
     horizon = timedelta(seconds=max(rules.lease_seconds, rules.visibility_seconds))

@@ -32,7 +32,7 @@ from opencrab.engine.agents.vital_signs import LONG_AGO, bring_to_life, put_to_s
 from opencrab.engine.autonomy.due_items import admit_or_drop
 from opencrab.engine.autonomy.heartbeat_text import woken_by
 from opencrab.engine.goals.generation import explore, review
-from opencrab.engine.goals.queue import OPENCRAB, Board
+from opencrab.engine.goals.queue import OPENCRAB, GoalBoard
 from opencrab.engine.goals.selection import take_up, waits_in_vain, wants
 from opencrab.engine.models import router
 from opencrab.engine.money.budgets import budgets
@@ -61,7 +61,7 @@ class _Deciding:
 
     def __post_init__(self) -> None:
         self.slot = slot_of(self.signs.next_beat_at)
-        self.board = Board.of(self.runtime.home.facts, self.profile, self.now)
+        self.board = GoalBoard.of(self.runtime.home.facts, self.profile, self.now)
 
     def note(self, **changes: object) -> None:
         """Change the signs."""
@@ -122,7 +122,11 @@ def decide_beat(runtime: Runtime, stored: Fact, signs: VitalSigns, occupied: Occ
         put_to_sleep(runtime, signs.agent_id)
         return False
     reasons = gate(deciding.signs, now, autonomy).reasons
-    begun = _begun(deciding, reasons) if reasons and _may_begin(deciding, occupied) else None
+    begun = (
+        _turn_for_first_reason(deciding, reasons)
+        if reasons and _may_begin(deciding, occupied)
+        else None
+    )
     if begun is None:
         deciding.commit(_idle(deciding.signs, now))
         return False
@@ -181,10 +185,10 @@ def _may_begin(deciding: _Deciding, occupied: Occupied) -> bool:
     switches = runtime.home.switches
     if switches.frozen(INSTALLATION) or switches.frozen(agent.id):
         return False
-    return agent.id not in occupied() and not _spent(deciding)
+    return agent.id not in occupied() and not _is_budget_exhausted(deciding)
 
 
-def _spent(deciding: _Deciding) -> bool:
+def _is_budget_exhausted(deciding: _Deciding) -> bool:
     """Whether what its heartbeats, the agent or all of them may cost today is used up.
 
     A share, or a day, of nothing is used up too. A model that is free needs none of them.
@@ -207,7 +211,7 @@ def _is_free(deciding: _Deciding) -> bool:
     return price is not None and price.reservation(**most) == 0
 
 
-def _begun(deciding: _Deciding, reasons: tuple[BeatReason, ...]) -> _Begun | None:
+def _turn_for_first_reason(deciding: _Deciding, reasons: tuple[BeatReason, ...]) -> _Begun | None:
     """The turn for the first reason that still holds when it is looked at."""
     chosen = first(reasons, deciding.signs)
     ways = {

@@ -15,7 +15,7 @@ from opencrab.domain.turn.record import action_name
 from opencrab.domain.turn.turn import UNASKED, Trigger, Turn, TurnStatus
 from opencrab.engine.agents.vital_signs import LONG_AGO, put_to_sleep, stored_signs, wake
 from opencrab.engine.agents.working_memory import clear_after
-from opencrab.engine.consequence import Ending, Following
+from opencrab.engine.consequence import FollowUp, TurnEnding
 from opencrab.engine.goals.self_goals import gives_up
 from opencrab.engine.turn.work import Consequence, Work
 
@@ -39,15 +39,15 @@ class HeartbeatConsequence(Consequence):
     def writes_on_close(self, work: Work) -> bool:
         return work.turn.trigger in UNASKED
 
-    def on_close(self, work: Work, ending: Ending) -> Following:
-        signs = _ended(work, ending.status, spoke=ending.spoke)
-        return Following(facts=() if signs is None else (signs,))
+    def on_close(self, work: Work, ending: TurnEnding) -> FollowUp:
+        signs = _signs_after_turn(work, ending.status, spoke=ending.spoke)
+        return FollowUp(facts=() if signs is None else (signs,))
 
     def after_close(self, work: Work) -> None:
         _settle(work)
 
 
-def _ended(work: Work, status: TurnStatus, *, spoke: bool) -> Fact | None:
+def _signs_after_turn(work: Work, status: TurnStatus, *, spoke: bool) -> Fact | None:
     """The vital signs after a turn; None where it changes nothing of them.
 
     A turn that nobody asked for is judged: usable is what spoke, did, learned or moved a goal. In
@@ -58,7 +58,7 @@ def _ended(work: Work, status: TurnStatus, *, spoke: bool) -> Fact | None:
     """
     turn = work.turn
     if not (turn.unasked or turn.task is not None):
-        return _answered(work) if spoke and len(work.session.participants) > 1 else None
+        return _signs_after_reply(work) if spoke and len(work.session.participants) > 1 else None
     stored = stored_signs(work.runtime.home.facts, turn.agent_id)
     if stored is None:
         return None
@@ -67,8 +67,8 @@ def _ended(work: Work, status: TurnStatus, *, spoke: bool) -> Fact | None:
     if signs.turn_id == turn.id:
         signs = _freed(signs, work, status, now)
     if turn.unasked:
-        signs = _judged(work, signs, status, spoke=spoke, now=now)
-    if _lived(work, status):
+        signs = _signs_after_unasked_turn(work, signs, status, spoke=spoke, now=now)
+    if _is_new_experience(work, status):
         signs = signs.replaced(lived_at=now)
     return None if signs == before else vital_signs_fact(signs, stored)
 
@@ -78,7 +78,7 @@ def _settle(work: Work) -> None:
     turn = work.turn
     if not turn.unasked:
         return
-    if (gone := _outlived(work)) is not None:
+    if (gone := _clear_working_memory(work)) is not None:
         with suppress(Changed):
             work.runtime.home.facts.commit(gone)
     stored = stored_signs(work.runtime.home.facts, turn.agent_id)
@@ -90,7 +90,7 @@ def _settle(work: Work) -> None:
         put_to_sleep(work.runtime, turn.agent_id)
 
 
-def _outlived(work: Work) -> Fact | None:
+def _clear_working_memory(work: Work) -> Fact | None:
     """What clears working memory where a waking is over; None where there is nothing to clear.
 
     A beat's turn and a schedule's are a waking each; a goal that a beat began is one with all its
@@ -113,7 +113,7 @@ def _outlived(work: Work) -> Fact | None:
     return None if within else clear_outlived(memory, turn.id)
 
 
-def _answered(work: Work) -> Fact | None:
+def _signs_after_reply(work: Work) -> Fact | None:
     """The vital signs without a mention of the session in which the agent has just spoken."""
     stored = stored_signs(work.runtime.home.facts, work.turn.agent_id)
     before = None if stored is None else stored.read(VitalSigns)
@@ -140,19 +140,19 @@ def _penniless(turn: Turn, status: TurnStatus) -> bool:
     return status is TurnStatus.EXHAUSTED and turn.attempts == 0
 
 
-def _judged(
+def _signs_after_unasked_turn(
     work: Work, signs: VitalSigns, status: TurnStatus, *, spoke: bool, now: datetime
 ) -> VitalSigns:
     turn = work.turn
-    if spoke or _moved(work) or (work.receipts and not _gave_up(work, status)):
+    if spoke or _has_goal_progress(work) or (work.receipts and not _gave_up(work, status)):
         signs = signs.replaced(in_vain=0)
     elif _counts(turn, status):
         signs = signs.replaced(in_vain=signs.in_vain + 1)
     if spoke and turn.channel is not None:
-        signs = signs.replaced(spoke=_spoken(signs.spoke, turn.channel.target, now))
+        signs = signs.replaced(spoke=_last_speech_times(signs.spoke, turn.channel.target, now))
     if spoke:
         signs = _without_mention(signs, turn.session_id)
-    return _read(work, signs, status)
+    return _mark_events_read(work, signs, status)
 
 
 def _gave_up(work: Work, status: TurnStatus) -> bool:
@@ -167,19 +167,19 @@ def _counts(turn: Turn, status: TurnStatus) -> bool:
     return turn.attempts > 0 or status is TurnStatus.FAILED
 
 
-def _moved(work: Work) -> bool:
+def _has_goal_progress(work: Work) -> bool:
     """Whether a goal or a task moved."""
-    return any(name in _PLANS for name in _done(work))
+    return any(name in _PLANS for name in _succeeded_actions(work))
 
 
-def _done(work: Work) -> set[str]:
+def _succeeded_actions(work: Work) -> set[str]:
     """The actions that succeeded in a turn."""
     return {action_name(call) for call, result in work.transcript.ended_calls if result.success}
 
 
-def _lived(work: Work, status: TurnStatus) -> bool:
+def _is_new_experience(work: Work, status: TurnStatus) -> bool:
     """Whether a turn was a new experience: a lesson, or the end of a goal of the agent's own."""
-    if _LESSONS & _done(work):
+    if _LESSONS & _succeeded_actions(work):
         return True
     goal = work.served
     return (
@@ -191,13 +191,15 @@ def _lived(work: Work, status: TurnStatus) -> bool:
     )
 
 
-def _spoken(spoke: dict[str, datetime], target: str, now: datetime) -> dict[str, datetime]:
+def _last_speech_times(
+    spoke: dict[str, datetime], target: str, now: datetime
+) -> dict[str, datetime]:
     """When the agent spoke last in each channel; the longest ago is forgotten first."""
     newest = sorted((spoke | {target: now}).items(), key=lambda item: item[1])
     return dict(newest[-CHANNELS:])
 
 
-def _read(work: Work, signs: VitalSigns, status: TurnStatus) -> VitalSigns:
+def _mark_events_read(work: Work, signs: VitalSigns, status: TurnStatus) -> VitalSigns:
     """The signs with what a model was told of read; what is left is counted as it is stored.
 
     An event that came meanwhile with an id before those stays unread, with all after it. So do all

@@ -77,7 +77,7 @@ def create(runtime: Runtime, agent_id: str, schedule_id: str, draft: ScheduleDra
             )
         made = new_schedule(schedule_id, agent_id, draft, runtime.clock.now())
         with suppress(Changed):
-            runtime.home.facts.commit(_kept(made), _one_more(agent_id, counted))
+            runtime.home.facts.commit(_schedule_fact(made), _one_more(agent_id, counted))
             return made
     raise _busy(schedule_id)
 
@@ -112,7 +112,7 @@ def change(
             )
         return schedule.changed(draft, runtime.clock.now()), ()
 
-    return _changed(runtime.home.facts, agent_id, schedule_id, replaced)[0]
+    return _update_schedule(runtime.home.facts, agent_id, schedule_id, replaced)[0]
 
 
 def delete(facts: Facts, agent_id: str, schedule_id: str) -> Schedule:
@@ -158,7 +158,7 @@ def run_now(runtime: Runtime, agent_id: str, schedule_id: str, *, key: str) -> t
             schedule = schedule.done(turn, runtime.clock.now())
         return schedule, (item,)
 
-    schedule, (item,) = _changed(runtime.home.facts, agent_id, schedule_id, done)
+    schedule, (item,) = _update_schedule(runtime.home.facts, agent_id, schedule_id, done)
     turn = _item(runtime.clock, schedule, f"run-{key}")[1]
     if _header(runtime.home.journal, turn) is None:
         admit_item(runtime, item)
@@ -182,7 +182,7 @@ def sweep_schedules(runtime: Runtime) -> int:
             break
         looked.update(fact.key for fact in fresh)
         frozen = runtime.home.switches.all_frozen()
-        begun += sum(_fired(runtime, fact, frozen) for fact in fresh)
+        begun += sum(_fire_schedule(runtime, fact, frozen) for fact in fresh)
     return begun
 
 
@@ -194,18 +194,18 @@ def _bring_back(facts: Facts, clock: Clock) -> None:
         try:
             after = schedule.in_time(now)
             if after != schedule:
-                facts.commit(_kept(after, fact))
+                facts.commit(_schedule_fact(after, fact))
                 log.warning("schedule %s was too far away: the clock was wrong", schedule.id)
         except OpenCrabError as error:
             log.warning("schedule %s stays as it is: %s", schedule.id, error.message)
 
 
-def _fired(runtime: Runtime, fact: Fact, frozen: tuple[str, ...]) -> bool:
+def _fire_schedule(runtime: Runtime, fact: Fact, frozen: tuple[str, ...]) -> bool:
     """Begin what is due, or switch it off that nobody could do; False where nothing began."""
     schedule = fact.read(Schedule)
     try:
         after, items = _next(runtime.home, runtime.clock, schedule, frozen)
-        runtime.home.facts.commit(_kept(after, fact), due=items)
+        runtime.home.facts.commit(_schedule_fact(after, fact), due=items)
     except Changed:
         return False
     except OpenCrabError as error:
@@ -309,14 +309,14 @@ def _header(journal: Journal, turn: str) -> Turn | None:
         return None
 
 
-def _changed(
+def _update_schedule(
     facts: Facts, agent_id: str, schedule_id: str, act: Callable[[Schedule], _Step]
 ) -> _Step:
     for _ in range(_TRIES):
         fact = _fact(facts, agent_id, schedule_id)
         schedule, items = act(fact.read(Schedule))
         try:
-            facts.commit(_kept(schedule, fact), due=items)
+            facts.commit(_schedule_fact(schedule, fact), due=items)
         except Changed:
             continue
         return schedule, items
@@ -333,7 +333,7 @@ def _fact(facts: Facts, agent_id: str, schedule_id: str) -> Fact:
     return found
 
 
-def _kept(schedule: Schedule, stored: Fact | None = None) -> Fact:
+def _schedule_fact(schedule: Schedule, stored: Fact | None = None) -> Fact:
     if stored is None:
         fact = new_fact(schedule.agent_id, SCHEDULE, schedule.id, schedule)
     else:

@@ -47,7 +47,7 @@ def _turns(runtime: Runtime) -> tuple[int, int]:
     for turn in runtime.home.journal.overdue(stale, _BATCH):
         if not runtime.home.journal.extend(turn, now + _PATIENCE):
             continue
-        if turn.status is TurnStatus.RUNNING and _released(runtime.home, turn):
+        if turn.status is TurnStatus.RUNNING and _redeliver_turn(runtime.home, turn):
             freed += 1
         else:
             enqueue(runtime.home, turn, again=f"-{turn.epoch}-{int(now.timestamp())}")
@@ -55,7 +55,7 @@ def _turns(runtime: Runtime) -> tuple[int, int]:
     return requeued, freed
 
 
-def _released(home: Home, turn: Turn) -> bool:
+def _redeliver_turn(home: Home, turn: Turn) -> bool:
     return turn.receipt is not None and queue_of(home, turn).continue_later(turn.receipt, 0)
 
 

@@ -77,12 +77,16 @@ def settle(runtime: Runtime, place: str, opening: Opening, *, key: str = "") -> 
         session = _session(runtime.home.sessions, fact)
         if session is None or _is_other(session, opening, started):
             follows = opening if session is None or started else _closer(session, opening)
-            session = _begun(runtime, place, follows, started=started, fact=fact, current=session)
+            session = _begin_session(
+                runtime, place, follows, started=started, fact=fact, current=session
+            )
         if session is not None and session.status is SessionStatus.ENDED:
             return session
         if session is None or _is_other(session, opening, started):
             continue
-        joined = _joined(runtime.home.sessions, runtime.clock, session, opening.agent_ids)
+        joined = _seat_missing_agents(
+            runtime.home.sessions, runtime.clock, session, opening.agent_ids
+        )
         if joined is not None:
             return joined
     raise Conflict(f"place {place!r} is changed by others all the time", cure="try again")
@@ -127,7 +131,7 @@ def _session(sessions: Sessions, fact: Fact | None) -> Session | None:
     return session if session.status is SessionStatus.ACTIVE else None
 
 
-def _begun(
+def _begin_session(
     runtime: Runtime,
     place: str,
     opening: Opening,
@@ -155,7 +159,7 @@ def _begun(
     return opened if opened.status is SessionStatus.ACTIVE else None
 
 
-def _joined(
+def _seat_missing_agents(
     sessions: Sessions, clock: Clock, session: Session, agent_ids: tuple[str, ...]
 ) -> Session | None:
     """The session with these agents in it; None when it has ended meanwhile."""

@@ -58,7 +58,7 @@ class Ticket(Value):
     key: str
 
 
-class Opened(Value):
+class OpenConnection(Value):
     """One of a key's connections; its id says which."""
 
 
@@ -162,7 +162,7 @@ def open_connection(runtime: Runtime, connection_id: str, key: str) -> Principal
     connection = Connection(key=key, since=now)
     facts = (
         new_fact(INSTALLATION_FACTS, CONNECTION, place, connection, expires_at=expires),
-        new_fact(key, OPENED, place, Opened(), expires_at=expires),
+        new_fact(key, OPENED, place, OpenConnection(), expires_at=expires),
     )
     # The same request may come twice; nobody else can have this id.
     runtime.home.facts.commit(*(fact.replaced(version=0) for fact in facts))
@@ -171,13 +171,13 @@ def open_connection(runtime: Runtime, connection_id: str, key: str) -> Principal
 
 def close_connection(facts: Facts, connection_id: str) -> None:
     """Forget a connection and all that it watches."""
-    fact = _stored(facts, connection_id)
+    fact = _connection_fact(facts, connection_id)
     if fact is None:
         return
     connection, key = fact.read(Connection), key_of(connection_id)
-    gone = [_removed(each.id, WATCHERS[each.kind], key) for each in connection.watches]
-    gone.append(_removed(connection.key, OPENED, key))
-    gone.append(_removed(INSTALLATION_FACTS, CONNECTION, key))
+    gone = [_deletion_fact(each.id, WATCHERS[each.kind], key) for each in connection.watches]
+    gone.append(_deletion_fact(connection.key, OPENED, key))
+    gone.append(_deletion_fact(INSTALLATION_FACTS, CONNECTION, key))
     for begin in range(0, len(gone), _AT_ONCE):
         facts.commit(*gone[begin : begin + _AT_ONCE])
 
@@ -197,7 +197,9 @@ def count_message(runtime: Runtime, connection_id: str, pause: Pause = _at_once)
             raise flooding()
         return connection.replaced(said=connection.said + 1)
 
-    return holder(runtime.home.keys, _changed(runtime, connection_id, counted, pause=pause).key)
+    return holder(
+        runtime.home.keys, _update_connection(runtime, connection_id, counted, pause=pause).key
+    )
 
 
 def watch(
@@ -233,7 +235,7 @@ def watch(
         )
         return made.replaced(version=0)
 
-    _changed(runtime, connection_id, added, beside, pause=pause)
+    _update_connection(runtime, connection_id, added, beside, pause=pause)
     return begun
 
 
@@ -250,9 +252,9 @@ def unwatch(
         return connection.replaced(watches=rest)
 
     def beside(_connection: Fact) -> Fact:
-        return _removed(watched.id, WATCHERS[watched.kind], key_of(connection_id))
+        return _deletion_fact(watched.id, WATCHERS[watched.kind], key_of(connection_id))
 
-    _changed(runtime, connection_id, without, beside, pause=pause)
+    _update_connection(runtime, connection_id, without, beside, pause=pause)
     return was
 
 
@@ -306,7 +308,7 @@ def connection_of(fact: Fact) -> str:
     return bytes.fromhex(fact.id).decode()
 
 
-def _changed(
+def _update_connection(
     runtime: Runtime,
     connection_id: str,
     change: Callable[[Connection], Connection],
@@ -316,7 +318,7 @@ def _changed(
 ) -> Connection:
     """A connection after a change, written with a fact beside it; tried again when others write."""
     for seconds in (*PAUSES, None):
-        fact = _stored(runtime.home.facts, connection_id)
+        fact = _connection_fact(runtime.home.facts, connection_id)
         if fact is None or _is_over(fact, runtime.clock.now()):
             raise Unauthenticated("this connection is over", cure="connect again")
         changed = change(fact.read(Connection))
@@ -336,11 +338,11 @@ def _chance(clock: Clock) -> float:
     return int(content_hash(clock.secret().encode())[-4:], 16) / 0x20000
 
 
-def _stored(facts: Facts, connection_id: str) -> Fact | None:
+def _connection_fact(facts: Facts, connection_id: str) -> Fact | None:
     return facts.get(INSTALLATION_FACTS, CONNECTION, key_of(connection_id))
 
 
-def _removed(owner: str, kind: str, fact_id: str) -> Fact:
+def _deletion_fact(owner: str, kind: str, fact_id: str) -> Fact:
     return Fact(owner=owner, kind=kind, id=fact_id, version=0, body=None)
 
 

@@ -9,15 +9,15 @@ from opencrab.domain.errors import NeverSent, NotFound, OpenCrabError, Unavailab
 from opencrab.engine.goals.panel_notice import PANEL
 from opencrab.engine.goals.progress_panel import show_panel
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import Outcome
-from opencrab.ports.conversation.channel import Channel
+from opencrab.engine.turn.pace import MessageOutcome
+from opencrab.ports.conversation.channel import DeliveryChannel
 from opencrab.ports.turn.queue import Delivery, Queue
 
 BACKOFF_SECONDS = 2
 BACKOFF_LIMIT = timedelta(minutes=5)
 
 
-def deliver(runtime: Runtime, delivery: Delivery) -> Outcome:
+def deliver(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
     """Deliver what a queue message names: an utterance, or how far an instruction has come.
 
     `sending` is stored before the channel is called. Found again in that state, the piece is
@@ -25,27 +25,31 @@ def deliver(runtime: Runtime, delivery: Delivery) -> Outcome:
     nobody can know whether it was seen.
     """
     if delivery.body.startswith(PANEL):
-        return _shown(runtime, delivery)
+        return _deliver_panel(runtime, delivery)
     target, _, key = delivery.body.rpartition("\n")
     outbox = runtime.home.outbox
     with suppress(NotFound):
         utterance = outbox.get(target, key)
         if not utterance.state.is_end:
-            return _delivered(runtime, delivery, utterance)
-    return Outcome.FINISHED
+            return _deliver_utterance(runtime, delivery, utterance)
+    return MessageOutcome.FINISHED
 
 
-def _delivered(runtime: Runtime, delivery: Delivery, utterance: Utterance) -> Outcome:
+def _deliver_utterance(
+    runtime: Runtime, delivery: Delivery, utterance: Utterance
+) -> MessageOutcome:
     channel = runtime.channels.get(utterance.channel.kind)
     if channel is None:
         kind = utterance.channel.kind
-        return _ended(runtime, utterance, DeliveryState.FAILED, f"no channel of kind {kind!r}")
+        return _record_final_state(
+            runtime, utterance, DeliveryState.FAILED, f"no channel of kind {kind!r}"
+        )
     # A target's messages go to one worker at a time: whoever set it to sending is taken for dead,
     # and may have been heard (ADR 0023).
     died = utterance.state is DeliveryState.SENDING
     if (died or utterance.since is not None) and not channel.repeatable(utterance):
         why = "a worker died while sending" if died else utterance.error
-        return _ended(runtime, utterance, DeliveryState.INDETERMINATE, why)
+        return _record_final_state(runtime, utterance, DeliveryState.INDETERMINATE, why)
     now = runtime.clock.now()
     sending = utterance.replaced(
         state=DeliveryState.SENDING,
@@ -55,18 +59,18 @@ def _delivered(runtime: Runtime, delivery: Delivery, utterance: Utterance) -> Ou
     )
     # Compared with the state that was read: of two workers one sends.
     if not runtime.home.outbox.mark(sending, utterance.state):
-        return Outcome.FINISHED
+        return MessageOutcome.FINISHED
     return _send(runtime, channel, sending, delivery, before=utterance.since)
 
 
 def _send(
     runtime: Runtime,
-    channel: Channel,
+    channel: DeliveryChannel,
     utterance: Utterance,
     delivery: Delivery,
     *,
     before: datetime | None,
-) -> Outcome:
+) -> MessageOutcome:
     """Send the pieces that are left; the write after each says that the next one is on its way.
 
     `before` is since when the first of them may have been shown by an earlier attempt.
@@ -82,7 +86,7 @@ def _send(
                 piece=utterance.piece + 1, attempts=1, since=now, updated_at=now, error=""
             )
             if not runtime.home.outbox.mark(following, DeliveryState.SENDING):
-                return Outcome.FINISHED
+                return MessageOutcome.FINISHED
             # The write for the next piece is the proof that this one was shown.
             utterance, before = following, None
     # Provably not shown, so it may be sent again even where a repeat would be seen twice.
@@ -90,20 +94,22 @@ def _send(
         return _again(runtime, utterance.replaced(since=before), delivery, error)
     except Unavailable as error:
         if not channel.repeatable(utterance):
-            return _ended(runtime, utterance, DeliveryState.INDETERMINATE, error.message)
+            return _record_final_state(
+                runtime, utterance, DeliveryState.INDETERMINATE, error.message
+            )
         return _again(runtime, utterance, delivery, error)
     except OpenCrabError as error:
-        return _ended(runtime, utterance, DeliveryState.FAILED, error.message)
-    return _ended(runtime, utterance, DeliveryState.SENT, "")
+        return _record_final_state(runtime, utterance, DeliveryState.FAILED, error.message)
+    return _record_final_state(runtime, utterance, DeliveryState.SENT, "")
 
 
 def _again(
     runtime: Runtime, utterance: Utterance, delivery: Delivery, error: Unavailable
-) -> Outcome:
+) -> MessageOutcome:
     """Try later, unless it was tried often: then nobody may know whether it was ever shown."""
     if utterance.attempts >= ATTEMPTS:
         lost = DeliveryState.FAILED if utterance.since is None else DeliveryState.INDETERMINATE
-        return _ended(runtime, utterance, lost, error.message)
+        return _record_final_state(runtime, utterance, lost, error.message)
     waiting = utterance.replaced(
         state=DeliveryState.QUEUED, updated_at=runtime.clock.now(), error=error.message[:500]
     )
@@ -111,7 +117,7 @@ def _again(
     return _later(runtime.home.deliveries, delivery, utterance.attempts)
 
 
-def _shown(runtime: Runtime, delivery: Delivery) -> Outcome:
+def _deliver_panel(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
     """Show an instruction as it stands now; the next change brings it again, so few are tried."""
     try:
         show_panel(runtime, json.loads(delivery.body))
@@ -119,18 +125,20 @@ def _shown(runtime: Runtime, delivery: Delivery) -> Outcome:
         if delivery.count < ATTEMPTS:
             return _later(runtime.home.deliveries, delivery, delivery.count)
     except OpenCrabError:
-        return Outcome.FINISHED
-    return Outcome.FINISHED
+        return MessageOutcome.FINISHED
+    return MessageOutcome.FINISHED
 
 
-def _later(deliveries: Queue, delivery: Delivery, attempts: int) -> Outcome:
+def _later(deliveries: Queue, delivery: Delivery, attempts: int) -> MessageOutcome:
     seconds = BACKOFF_SECONDS * 2**attempts
     most = int(BACKOFF_LIMIT.total_seconds())
     deliveries.continue_later(delivery.receipt, min(seconds, most))
-    return Outcome.CONTINUE
+    return MessageOutcome.CONTINUE
 
 
-def _ended(runtime: Runtime, utterance: Utterance, state: DeliveryState, error: str) -> Outcome:
+def _record_final_state(
+    runtime: Runtime, utterance: Utterance, state: DeliveryState, error: str
+) -> MessageOutcome:
     ended = utterance.replaced(state=state, updated_at=runtime.clock.now(), error=error[:500])
     runtime.home.outbox.mark(ended, utterance.state)
-    return Outcome.FINISHED
+    return MessageOutcome.FINISHED

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import StringConstraints
 
 from opencrab.domain.access.authority import Authority, Source
-from opencrab.domain.conversation.loop_guard import LOOP, WINDOW, Run
+from opencrab.domain.conversation.loop_guard import LOOP, WINDOW, BotRun
 from opencrab.domain.conversation.message import Message, Sender, TextPart
 from opencrab.domain.conversation.session import PARTICIPANTS, Hearing, Session
 from opencrab.domain.discord.community import (
@@ -75,14 +75,16 @@ class Silence(StrEnum):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class AmbientOutcome:
     """The turns that a message started, or why it started none."""
 
     turns: tuple[Turn, ...] = ()
     silence: Silence | None = None
 
 
-def overhear(runtime: Runtime, said: Said, *, own_ids: frozenset[str] = frozenset()) -> Outcome:
+def overhear(
+    runtime: Runtime, said: Said, *, own_ids: frozenset[str] = frozenset()
+) -> AmbientOutcome:
     """Let the agents that a message concerns answer it in its channel; the same once.
 
     `own_ids` are our bot's. Raises Conflict (try again) when others change the place or the
@@ -91,24 +93,24 @@ def overhear(runtime: Runtime, said: Said, *, own_ids: frozenset[str] = frozense
     """
     silence = _unheard(runtime.community, said, own_ids)
     if silence is not None:
-        return Outcome(silence=silence)
+        return AmbientOutcome(silence=silence)
     if not said.author.is_bot:
         _human_spoke(runtime.home.facts, said)
     session = session_at(runtime.home, said.place)
-    concerned = _concerned(runtime.home, runtime.secrets, said, session)
+    concerned = _responding_agents(runtime.home, runtime.secrets, said, session)
     agent_ids = tuple(
         each for each in concerned if _admits(runtime.home.facts, runtime.community, said, each)
     )
     if not agent_ids:
-        return Outcome(silence=Silence.GUILD if concerned else Silence.NOBODY)
+        return AmbientOutcome(silence=Silence.GUILD if concerned else Silence.NOBODY)
     if said.author.is_bot and not _bot_spoke(runtime.home.facts, runtime.clock, said):
-        return Outcome(silence=Silence.LOOP)
+        return AmbientOutcome(silence=Silence.LOOP)
     session = settle(runtime, said.place, _opening(runtime.home.facts, said, agent_ids))
     message = _message(
         said, _authority(runtime.home.facts, runtime.community, said.author, agent_ids)
     )
     taint = said.author.is_bot
-    return Outcome(admit(runtime, session.id, message, only=agent_ids, taint=taint))
+    return AmbientOutcome(admit(runtime, session.id, message, only=agent_ids, taint=taint))
 
 
 def _unheard(community: Community, said: Said, own_ids: frozenset[str]) -> Silence | None:
@@ -125,12 +127,12 @@ def _admits(facts: Facts, community: Community, said: Said, agent_id: str) -> bo
     return community.admits(said.guild_id, by)
 
 
-def _concerned(
+def _responding_agents(
     home: Home, secrets: Secrets | None, said: Said, session: Session | None
 ) -> tuple[str, ...]:
     """The agents that are to answer, of those that can."""
     if said.mentions_agent is not None:
-        found: Iterable[str] = _named(home.facts, said, said.mentions_agent)
+        found: Iterable[str] = _mentioned_agents(home.facts, said, said.mentions_agent)
     elif said.guild_id is None:
         found = _in_private(home.agents, session)
     else:
@@ -143,7 +145,7 @@ def _concerned(
     return tuple(answering)[:PARTICIPANTS]
 
 
-def _named(facts: Facts, said: Said, agent_id: str) -> tuple[str, ...]:
+def _mentioned_agents(facts: Facts, said: Said, agent_id: str) -> tuple[str, ...]:
     presence = presence_of(facts, agent_id)
     return (agent_id,) if _may_hear(presence, said, mentioned=True) else ()
 
@@ -249,7 +251,7 @@ def _human_spoke(facts: Facts, said: Said) -> None:
         following = run.after_human(made_at(said.id))
         if fact is None or following == run:
             return
-        if _kept(facts, fact.holding(following)):
+        if _try_commit(facts, fact.holding(following)):
             return
     raise _busy(said.channel_id)
 
@@ -268,17 +270,17 @@ def _bot_spoke(facts: Facts, clock: Clock, said: Said) -> bool:
             if fact is None
             else fact.holding(following)
         )
-        if _kept(facts, stored.replaced(expires_at=clock.now() + WINDOW)):
+        if _try_commit(facts, stored.replaced(expires_at=clock.now() + WINDOW)):
             return following.heard[-1].answered
     raise _busy(said.channel_id)
 
 
-def _run(facts: Facts, channel_id: str) -> tuple[Fact | None, Run]:
+def _run(facts: Facts, channel_id: str) -> tuple[Fact | None, BotRun]:
     fact = facts.get(INSTALLATION_FACTS, LOOP, channel_id)
-    return fact, Run() if fact is None else fact.read(Run)
+    return fact, BotRun() if fact is None else fact.read(BotRun)
 
 
-def _kept(facts: Facts, fact: Fact) -> bool:
+def _try_commit(facts: Facts, fact: Fact) -> bool:
     try:
         facts.commit(fact)
     except Changed:

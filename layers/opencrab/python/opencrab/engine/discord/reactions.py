@@ -44,14 +44,14 @@ class Unused(StrEnum):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FeedbackOutcome:
     """The turn that the feedback is about, or why there is none."""
 
     turn_id: str | None = None
     unused: Unused | None = None
 
 
-def react(runtime: Runtime, reaction: Reaction, *, own_ids: frozenset[str]) -> Outcome:
+def react(runtime: Runtime, reaction: Reaction, *, own_ids: frozenset[str]) -> FeedbackOutcome:
     """Keep a thumb as feedback, once whether by this or by a button; the public has no say.
 
     A message of ours names its turn in its feedback buttons; without them nobody knows which it
@@ -59,16 +59,16 @@ def react(runtime: Runtime, reaction: Reaction, *, own_ids: frozenset[str]) -> O
     """
     thumbs = _THUMBS.get(reaction.emoji.translate(_SKIN).rstrip("\ufe0f"))
     if thumbs is None or reaction.author.is_bot:
-        return Outcome(unused=Unused.EMOJI)
+        return FeedbackOutcome(unused=Unused.EMOJI)
     path = f"/channels/{reaction.channel_id}/messages/{reaction.message_id}"
     message = require_discord(runtime.discord).ask("GET", path)
     if str((message.get("author") or {}).get("id")) not in own_ids:
-        return Outcome(unused=Unused.OTHERS)
+        return FeedbackOutcome(unused=Unused.OTHERS)
     turn_id = next(_turns(message.get("components") or ()), None)
     return (
-        Outcome(unused=Unused.UNKNOWN)
+        FeedbackOutcome(unused=Unused.UNKNOWN)
         if turn_id is None
-        else _given(runtime, reaction, turn_id, thumbs)
+        else _record_feedback(runtime, reaction, turn_id, thumbs)
     )
 
 
@@ -81,23 +81,25 @@ def _authority(runtime: Runtime, person: Person, agent_id: str) -> Authority:
     return authority_of(person, runtime.community, presence_of(runtime.home.facts, agent_id))
 
 
-def _given(runtime: Runtime, reaction: Reaction, turn_id: str, thumbs: Thumbs) -> Outcome:
+def _record_feedback(
+    runtime: Runtime, reaction: Reaction, turn_id: str, thumbs: Thumbs
+) -> FeedbackOutcome:
     author = reaction.author
     try:
         turn = runtime.home.journal.header(turn_id)
     except NotFound:
-        return Outcome(unused=Unused.UNKNOWN)
+        return FeedbackOutcome(unused=Unused.UNKNOWN)
     if not may_judge(runtime, author, turn.agent_id):
-        return Outcome(unused=Unused.STRANGER)
+        return FeedbackOutcome(unused=Unused.STRANGER)
     if not turn.status.is_end:
-        return Outcome(unused=Unused.EARLY)
+        return FeedbackOutcome(unused=Unused.EARLY)
     by, key = author.principal_id, author.id
     is_owner = _authority(runtime, author, turn.agent_id) is Authority.OWNER
     try:
         feedback.give(runtime, turn_id, by=by, thumbs=thumbs, remark="", key=key, by_owner=is_owner)
     except Conflict:
-        return Outcome(unused=Unused.BEFORE)
-    return Outcome(turn_id=turn_id)
+        return FeedbackOutcome(unused=Unused.BEFORE)
+    return FeedbackOutcome(turn_id=turn_id)
 
 
 def _turns(parts: Any) -> Iterator[str]:

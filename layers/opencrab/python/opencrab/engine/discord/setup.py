@@ -94,7 +94,7 @@ def difference(
     """
     path = _place(application, guild_id)
     found = require_discord(discord).ask("GET", f"{path}?with_localizations=true")
-    return compare_commands(found or (), _wanted(application, guild_id))
+    return compare_commands(found or (), _expected_commands(application, guild_id))
 
 
 def register(discord: Discord | None, application: Application, guild_id: str | None) -> Difference:
@@ -105,7 +105,7 @@ def register(discord: Discord | None, application: Application, guild_id: str | 
     found = difference(discord, application, guild_id)
     if not found.is_none:
         path = _place(application, guild_id)
-        require_discord(discord).ask("PUT", path, list(_wanted(application, guild_id)))
+        require_discord(discord).ask("PUT", path, list(_expected_commands(application, guild_id)))
     return found
 
 
@@ -143,7 +143,7 @@ def _place(application: Application, guild_id: str | None) -> str:
     return f"/applications/{application.application_id}{where}/commands"
 
 
-def _wanted(application: Application, guild_id: str | None) -> tuple[Command, ...]:
+def _expected_commands(application: Application, guild_id: str | None) -> tuple[Command, ...]:
     """The commands as they are sent; only global ones tell where they can be used."""
     commands = tuple(application.commands())
     if guild_id is None:

@@ -20,7 +20,7 @@ from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.transcript import session_change
 from opencrab.domain.turn.turn import Trigger
 from opencrab.engine.agents.vital_signs import stir
-from opencrab.engine.consequence import Ending, Following
+from opencrab.engine.consequence import FollowUp, TurnEnding
 from opencrab.engine.discussion.after_turn import asking, settle
 from opencrab.engine.goals.queue import OPENCRAB
 from opencrab.engine.runtime import Runtime
@@ -43,12 +43,12 @@ class DiscussionConsequence(Consequence):
     def writes_on_close(self, work: Work) -> bool:
         return len(work.session.participants) > 1
 
-    def on_close(self, work: Work, ending: Ending) -> Following:
-        item = _opened(work, ending.speech)
-        return Following(due=() if item is None else (item,))
+    def on_close(self, work: Work, ending: TurnEnding) -> FollowUp:
+        item = _next_floor_item(work, ending.speech)
+        return FollowUp(due=() if item is None else (item,))
 
 
-def _opened(work: Work, speech: str) -> DueItem | None:
+def _next_floor_item(work: Work, speech: str) -> DueItem | None:
     """What lets the next agent speak after a turn has ended; None where nobody is to."""
     if not work.session.discusses:
         return None
@@ -204,10 +204,10 @@ def _tell_the_named(
         if each.agent_id == speaker_id or profile is None:
             continue
         if is_named(profile.identity.name, last.text):
-            stir(runtime, each.agent_id, lambda signs: _mentioned(signs, mention))
+            stir(runtime, each.agent_id, lambda signs: _add_mention(signs, mention))
 
 
-def _mentioned(signs: VitalSigns, mention: Mention) -> VitalSigns:
+def _add_mention(signs: VitalSigns, mention: Mention) -> VitalSigns:
     return signs if signs.mention is not None else signs.replaced(mention=mention)
 
 

@@ -9,7 +9,7 @@ from opencrab.domain.document import Fact
 from opencrab.domain.erasure.request import Scope
 from opencrab.domain.goals.goal import GOAL, Goal, goal_key
 from opencrab.domain.goals.plan import PLAN, GivenUp
-from opencrab.domain.learning.evidence import EVIDENCE, STANDING, Evidence, Standing
+from opencrab.domain.learning.evidence import EVIDENCE, STANDING, ClosedEvidence, Evidence
 from opencrab.domain.learning.signals import SIGNALS, Signals
 from opencrab.domain.memory.knowledge_graph import EDGE, NODE, Edge, Node
 from opencrab.domain.memory.memory import (
@@ -20,7 +20,7 @@ from opencrab.domain.memory.memory import (
     Impression,
     Memory,
 )
-from opencrab.domain.memory.summary import COMPACTION, SUMMARY, Compaction, Source, Summary
+from opencrab.domain.memory.summary import COMPACTION, SUMMARY, Compaction, Summary, SummarySource
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill
 from opencrab.engine.erasure.derived_beliefs import inner_kept
 from opencrab.engine.erasure.derived_reports import wordings_kept
@@ -257,7 +257,7 @@ class _Search:
             self._kept.removed.append(f"{SUMMARY}:{summary.id}")
             self._found.traces.add_words(summary.text)
 
-    def _covers(self, source: Source) -> bool:
+    def _covers(self, source: SummarySource) -> bool:
         numbers = self._found.traces.lines.get(source.session_id, ())
         return any(number in numbers for number in range(source.first, source.last + 1))
 
@@ -350,8 +350,8 @@ class _Search:
             elif (bare_signals := told.without(gone)) != told:
                 self._kept.changes.append(fact.holding(bare_signals))
         for fact in self._all(EVIDENCE) if gone else ():
-            kept: Standing | Evidence
-            kept = fact.read(Standing) if fact.id == STANDING else fact.read(Evidence)
+            kept: ClosedEvidence | Evidence
+            kept = fact.read(ClosedEvidence) if fact.id == STANDING else fact.read(Evidence)
             bare = kept.without(gone)
             if bare != kept:
                 self._kept.changes.append(fact.holding(bare))

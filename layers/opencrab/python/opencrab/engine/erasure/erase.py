@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from opencrab.domain.document import Fact, new_fact
-from opencrab.domain.erasure.request import FORGOTTEN, MARKS_KEPT, Mark, Scope, Wish
+from opencrab.domain.erasure.request import FORGOTTEN, MARKS_KEPT, ErasureMark, Scope, Wish
 from opencrab.domain.errors import Conflict
 from opencrab.domain.memory.memory import MEMORY
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
@@ -42,7 +42,7 @@ _CHECKED = 200
 
 
 @dataclass(frozen=True)
-class Report:
+class ErasureReport:
     """What one call did, what is `left` for the next, and what came of it and remains.
 
     `removed` are kept things by agent as `agent/kind:id`; `files`, `skills` and `schedules` are
@@ -79,7 +79,9 @@ class _Plan:
     kept: list[Keepsakes]
 
 
-def forget(runtime: Runtime, agent_id: str, wish: Wish, *, seconds: float = SECONDS) -> Report:
+def forget(
+    runtime: Runtime, agent_id: str, wish: Wish, *, seconds: float = SECONDS
+) -> ErasureReport:
     """Forget what is wished, as much of it as there is time for; say it again while it is not done.
 
     Lines are shared by all who take part in a session: they go for everybody, and so does what the
@@ -94,11 +96,11 @@ def forget(runtime: Runtime, agent_id: str, wish: Wish, *, seconds: float = SECO
         call.trails.remove()
         if wish.scope is Scope.PERSON:
             runtime.home.eraser.drop_letters(str(wish.id))
-        for each in _indexed(runtime.home.facts, agent_id, call.met):
+        for each in _agents_with_marks(runtime.home.facts, agent_id, call.met):
             runtime.search.forget(each)
         runtime.home.eraser.wipe()
     remains = call.erasing.remains()
-    return Report(
+    return ErasureReport(
         done=call.done,
         left=call.left,
         lines=call.erasing.lines,
@@ -148,7 +150,7 @@ class _Call:
     def _batch(self, trail: Trail) -> str | None:
         """Do what is to be done in some sessions; the last of them, None when there are no more."""
         in_time = partial(self._has_until, self._looks_until)
-        plan = _planned(self._runtime, self._agent_id, self._wish, trail, in_time)
+        plan = _plan_erasure(self._runtime, self._agent_id, self._wish, trail, in_time)
         if trail.after is None and plan.found.last is None:
             trail.whole = True
         for session in plan.found.sessions.values():
@@ -162,7 +164,7 @@ class _Call:
         if steps:
             trail.clean = False
             self.trails.keep(trail)
-            self.removed.update(dict.fromkeys(_removed(plan)))
+            self.removed.update(dict.fromkeys(_removed_references(plan)))
             self.left = self._take(steps)
         return plan.found.last
 
@@ -182,7 +184,7 @@ def lineage(runtime: Runtime, agent_id: str, wish: Wish) -> Lineage:
     """What would be forgotten with a wish, and what came of it; changes nothing."""
     runtime.home.agents.get(agent_id)
     known = Trail(traces=Trails(runtime, agent_id, wish).read().traces)
-    plan = _planned(runtime, agent_id, wish, known, lambda: True)
+    plan = _plan_erasure(runtime, agent_id, wish, known, lambda: True)
     found = plan.found
     turns = (*found.turns, *found.beside)
     files = (path for turn_id in turns for path in files_of(runtime.home, turn_id))
@@ -190,14 +192,14 @@ def lineage(runtime: Runtime, agent_id: str, wish: Wish) -> Lineage:
         lines=sum(map(len, found.lines.values())),
         repeated=sum(map(len, found.repeating.values())),
         turns=len(dict.fromkeys(turns)),
-        kept=tuple(_removed(plan)),
+        kept=tuple(_removed_references(plan)),
         files=tuple(existing(runtime.home.files, dict.fromkeys(files))),
         skills=_skills(plan),
         schedules=_schedules(plan),
     )
 
 
-def _planned(
+def _plan_erasure(
     runtime: Runtime, agent_id: str, wish: Wish, trail: Trail, in_time: Callable[[], bool]
 ) -> _Plan:
     found = find_affected(runtime, agent_id, wish, trail, in_time)
@@ -244,14 +246,14 @@ def _mark(facts: Facts, clock: Clock, plan: _Plan) -> None:
     found, now = plan.found, clock.now()
     refs = {each.agent_id: each.found_again for each in plan.kept}
     for agent_id in found.agents():
-        for what in _marked(found, agent_id, refs.get(agent_id, ())):
-            mark = Mark(scope=found.wish.scope, at=now, **what)
+        for what in _mark_contents(found, agent_id, refs.get(agent_id, ())):
+            mark = ErasureMark(scope=found.wish.scope, at=now, **what)
             facts.commit(
                 new_fact(agent_id, FORGOTTEN, clock.new_id(), mark, expires_at=now + MARKS_KEPT)
             )
 
 
-def _marked(found: Affected, agent_id: str, refs: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _mark_contents(found: Affected, agent_id: str, refs: Sequence[str]) -> Iterator[dict[str, Any]]:
     """What the marks for one agent say, each of a size that one fact holds."""
     yield from ({"lines": part} for part in parts(list(found.ranges(agent_id)), _MARKED))
     yield from ({"refs": part} for part in parts(refs, _MARKED))
@@ -271,7 +273,7 @@ def _steps(facts: Facts, plan: _Plan, erasing: Erasing) -> Iterator[Step]:
     yield from _portions(found.lines, erasing)
     for change in (change for each in plan.kept for change in each.sources):
         yield partial(_keep, facts, erasing, change)
-    for session_id in _opened(found):
+    for session_id in _sessions_to_strip(found):
         yield partial(erasing.session, session_id)
 
 
@@ -293,7 +295,7 @@ def _portions(
             yield partial(erasing.portion, session_id, part, turns)
 
 
-def _opened(found: Affected) -> Iterator[str]:
+def _sessions_to_strip(found: Affected) -> Iterator[str]:
     """The sessions whose own name, theme or maker is to be forgotten."""
     wish = found.wish
     for session in found.sessions.values():
@@ -311,14 +313,14 @@ def _opened(found: Affected) -> Iterator[str]:
             yield session.id
 
 
-def _indexed(facts: Facts, agent_id: str, others: Iterable[str]) -> Iterator[str]:
+def _agents_with_marks(facts: Facts, agent_id: str, others: Iterable[str]) -> Iterator[str]:
     """The agents whose indexes know of something forgotten, by this call or an earlier one."""
     for each in dict.fromkeys((agent_id, *others)):
         if facts.page(each, FORGOTTEN, limit=1, newest_first=True):
             yield each
 
 
-def _removed(plan: _Plan) -> Iterator[str]:
+def _removed_references(plan: _Plan) -> Iterator[str]:
     return (f"{each.agent_id}/{ref}" for each in plan.kept for ref in each.removed)
 
 

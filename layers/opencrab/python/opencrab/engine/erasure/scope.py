@@ -9,7 +9,7 @@ from operator import attrgetter
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.erasure.fingerprint import Traces, digests, texts_in
-from opencrab.domain.erasure.request import FORGOTTEN, RECORDS_KEPT, Lines, Mark, Scope, Wish
+from opencrab.domain.erasure.request import FORGOTTEN, RECORDS_KEPT, ErasureMark, Lines, Scope, Wish
 from opencrab.domain.errors import NotFound
 from opencrab.domain.memory.memory import IMPRESSION, MEMORY, Impression, Memory
 from opencrab.domain.turn.turn import Trigger
@@ -216,7 +216,7 @@ def _name_memory(facts: Facts, found: Affected) -> None:
 def _was_marked(facts: Facts, agent_id: str, ref: str) -> bool:
     """Whether somebody began to forget it, so that it is to be finished."""
     marks = facts.page(agent_id, FORGOTTEN, limit=_MARKS, newest_first=True)
-    return any(ref in fact.read(Mark).refs for fact in marks)
+    return any(ref in fact.read(ErasureMark).refs for fact in marks)
 
 
 def _add_compactions(usage: UsageLedger, clock: Clock, found: Affected) -> None:

@@ -26,12 +26,12 @@ from opencrab.domain.goals.goal import (
 from opencrab.domain.turn.record import action_name
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
-from opencrab.engine.consequence import Ending, Following
+from opencrab.engine.consequence import FollowUp, TurnEnding
 from opencrab.engine.goals import self_goals
 from opencrab.engine.goals.conditions import check_preconditions
 from opencrab.engine.goals.panel_notice import tell_panel
 from opencrab.engine.goals.pausing import as_its_goal, goal_fact, pause
-from opencrab.engine.goals.queue import Board, line_up, release_place
+from opencrab.engine.goals.queue import GoalBoard, line_up, release_place
 from opencrab.engine.phrases import phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.work import Consequence, Work
@@ -101,11 +101,11 @@ class GoalConsequence(Consequence):
     def writes_on_close(self, work: Work) -> bool:
         return work.turn.task is not None
 
-    def on_close(self, work: Work, ending: Ending) -> Following:
+    def on_close(self, work: Work, ending: TurnEnding) -> FollowUp:
         return _following(work, ending)
 
-    def on_abandon(self, runtime: Runtime, turn: Turn, why: str) -> Following:
-        return _abandoned(runtime.home, runtime.clock, turn, why)
+    def on_abandon(self, runtime: Runtime, turn: Turn, why: str) -> FollowUp:
+        return _release_abandoned_goal(runtime.home, runtime.clock, turn, why)
 
 
 def _is_by_itself(work: Work, turn: Turn) -> bool:
@@ -114,30 +114,30 @@ def _is_by_itself(work: Work, turn: Turn) -> bool:
     return own and (work.served is None or work.served.channel is None)
 
 
-def _following(work: Work, ending: Ending) -> Following:
+def _following(work: Work, ending: TurnEnding) -> FollowUp:
     """What follows from a turn's end for its goal, and for goals that it began; read anew.
 
     Facts and due items are few, however much the turn did: all that is told is one text, and of the
     goals that it began only the one is written that begins now.
     """
     status, speech = ending.status, ending.speech
-    begun = _begun(work) if status in _GOOD else []
+    begun = _started_goal_ids(work) if status in _GOOD else []
     if work.turn.task is None and not begun:
-        return Following()
+        return FollowUp()
     facts, now = work.runtime.home.facts, work.runtime.clock.now()
-    board = Board.of(facts, work.profile, now)
+    board = GoalBoard.of(facts, work.profile, now)
     told: list[str] = []
     if work.turn.task is not None:
         goal = board.goal(goal_of(work.turn.task))
         if goal is not None and goal.turn_id == work.turn.id:
             goal = goal.replaced(spent_micro_usd=goal.spent_micro_usd + ending.turn.spent)
-            _advance(work, board, goal, _End(status, speech or _spoken(work)), told)
+            _advance(work, board, goal, _End(status, speech or _last_speech_text(work)), told)
     _line_up(work, board, begun, told)
-    asked = "\n".join(_asked(work, board))
-    return Following(board.facts, tuple(board.due), "\n".join(told), asked)
+    asked = "\n".join(_owner_requests(work, board))
+    return FollowUp(board.facts, tuple(board.due), "\n".join(told), asked)
 
 
-def _asked(work: Work, board: Board) -> list[str]:
+def _owner_requests(work: Work, board: GoalBoard) -> list[str]:
     """What the agent needs its owner for, where its own goal waits now."""
     if work.turn.task is None:
         return []
@@ -145,7 +145,7 @@ def _asked(work: Work, board: Board) -> list[str]:
     return [] if goal is None else self_goals.asks_aloud(goal, board)
 
 
-def _line_up(work: Work, board: Board, begun: list[str], told: list[str]) -> None:
+def _line_up(work: Work, board: GoalBoard, begun: list[str], told: list[str]) -> None:
     """Begin with the first of these goals where none is carried out; the others wait in line."""
     if len(begun) > 1:
         board.open_goals()
@@ -154,23 +154,25 @@ def _line_up(work: Work, board: Board, begun: list[str], told: list[str]) -> Non
         if goal is None or goal.status.is_end or goal.pause is not None or goal.runs > 0:
             continue
         if board.agenda().current is None:
-            goal = _prepared(work.runtime.home.files, board, told, goal, _failed(work, goal))
+            goal = _prepare_next_turn(
+                work.runtime.home.files, board, told, goal, _failed_tasks(work, goal)
+            )
             board.put_goal(goal)
         line_up(board, goal, hops=work.turn.hops + 1)
 
 
-def _abandoned(home: Home, clock: Clock, turn: Turn, why: str) -> Following:
+def _release_abandoned_goal(home: Home, clock: Clock, turn: Turn, why: str) -> FollowUp:
     """What follows for its goal when a turn ends whose world cannot be read any more."""
     if turn.task is None:
-        return Following()
+        return FollowUp()
     try:
         profile = home.agents.get(turn.agent_id)
     except NotFound:
-        return Following()
-    board = Board.of(home.facts, profile, clock.now())
+        return FollowUp()
+    board = GoalBoard.of(home.facts, profile, clock.now())
     goal = board.goal(goal_of(turn.task))
     if goal is None or goal.turn_id != turn.id:
-        return Following()
+        return FollowUp()
     if not goal.status.is_end:
         waiting = goal.pause or Pause(reason=why[:1_000], by="opencrab", at=board.now)
         goal = goal.replaced(
@@ -178,17 +180,17 @@ def _abandoned(home: Home, clock: Clock, turn: Turn, why: str) -> Following:
         )
         board.put_goal(goal)
     told: list[str] = []
-    release_place(board, goal, partial(_prepared, home.files, board, told))
-    return Following(board.facts, tuple(board.due))
+    release_place(board, goal, partial(_prepare_next_turn, home.files, board, told))
+    return FollowUp(board.facts, tuple(board.due))
 
 
-def _spoken(work: Work) -> str:
+def _last_speech_text(work: Work) -> str:
     """The last thing that the turn said with an action."""
     spoken = [effect.text for effect in work.transcript.effects if effect.kind == "spoke"]
     return spoken[-1] if spoken else ""
 
 
-def _begun(work: Work) -> list[str]:
+def _started_goal_ids(work: Work) -> list[str]:
     """Goals that this turn took up; its own goes on anyway."""
     own = None if work.turn.task is None else goal_of(work.turn.task)
     names = [
@@ -199,18 +201,20 @@ def _begun(work: Work) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _advance(work: Work, board: Board, goal: Goal, end: _End, told: list[str]) -> None:
+def _advance(work: Work, board: GoalBoard, goal: Goal, end: _End, told: list[str]) -> None:
     """Move a goal on by one turn: to its next task, to its report, to its end, or to a pause."""
     if not goal.status.is_end:
         if end.status in _GOOD:
-            goal = _settled(work, board, goal, end, told)
+            goal = _advance_after_success(work, board, goal, end, told)
         elif (kept := self_goals.after_trouble(work, goal, end.status)) is not None:
             goal = kept
         else:
-            _interrupted(work, board, goal, end.status, told)
+            _pause_interrupted_goal(work, board, goal, end.status, told)
             return
     if not goal.status.is_end and goal.pause is None:
-        goal = _prepared(work.runtime.home.files, board, told, goal, _failed(work, goal))
+        goal = _prepare_next_turn(
+            work.runtime.home.files, board, told, goal, _failed_tasks(work, goal)
+        )
     if goal.status.is_end:
         goal = self_goals.record_outcome(board, goal)
     elif goal.pause is not None:
@@ -218,14 +222,16 @@ def _advance(work: Work, board: Board, goal: Goal, end: _End, told: list[str]) -
         told.extend(self_goals.asks(goal))
     board.put_goal(goal)
     if goal.status.is_end or goal.pause is not None or self_goals.is_resting(goal):
-        release_place(board, goal, partial(_prepared, work.runtime.home.files, board, told))
+        release_place(
+            board, goal, partial(_prepare_next_turn, work.runtime.home.files, board, told)
+        )
     else:
         # One that was resumed beside another goes on when that one has ended.
         line_up(board, goal, hops=work.turn.hops + 1)
 
 
-def _prepared(
-    files: Files, board: Board, told: list[str], goal: Goal, failed: Sequence[Task] = ()
+def _prepare_next_turn(
+    files: Files, board: GoalBoard, told: list[str], goal: Goal, failed: Sequence[Task] = ()
 ) -> Goal:
     """The goal whose next turn may begin; one of its own that cannot go on is planned anew.
 
@@ -239,13 +245,15 @@ def _prepared(
     return self_goals.after_failed_tasks(goal, stuck, board)
 
 
-def _failed(work: Work, goal: Goal) -> list[Task]:
+def _failed_tasks(work: Work, goal: Goal) -> list[Task]:
     """Tasks of a goal that this turn has failed."""
     mine = (task for task in goal.tasks if task.turn_id == work.turn.id)
     return [task for task in mine if task.status is TaskStatus.FAIL]
 
 
-def _interrupted(work: Work, board: Board, goal: Goal, status: TurnStatus, told: list[str]) -> None:
+def _pause_interrupted_goal(
+    work: Work, board: GoalBoard, goal: Goal, status: TurnStatus, told: list[str]
+) -> None:
     """A turn that did not end well is never repeated without somebody's explicit yes."""
     now = work.runtime.clock.now()
     decided = work.transcript.decision
@@ -263,10 +271,12 @@ def _interrupted(work: Work, board: Board, goal: Goal, status: TurnStatus, told:
     )
     told.extend(self_goals.asks(goal))
     board.put_goal(goal)
-    release_place(board, goal, partial(_prepared, work.runtime.home.files, board, told))
+    release_place(board, goal, partial(_prepare_next_turn, work.runtime.home.files, board, told))
 
 
-def _settled(work: Work, board: Board, goal: Goal, end: _End, told: list[str]) -> Goal:
+def _advance_after_success(
+    work: Work, board: GoalBoard, goal: Goal, end: _End, told: list[str]
+) -> Goal:
     """The goal after a turn that ended well but perhaps did not say what became of its task."""
     goal = goal.replaced(taint=goal.taint or work.turn.taint)
     task = goal.current
@@ -274,15 +284,15 @@ def _settled(work: Work, board: Board, goal: Goal, end: _End, told: list[str]) -
         silent = end.status is TurnStatus.IDLE
         if self_goals.goes_on(work, goal, silent=silent):
             return goal.with_task(task.replaced(receipts=_together(task.receipts, work)))
-        ended = self_goals.overdue(work, goal, silent=silent) or _ended(work, task, end)
+        ended = self_goals.overdue(work, goal, silent=silent) or _finish_task(work, task, end)
         told.append(task_message(ended))
         return goal.with_task(ended)
     if goal.stuck and work.turn.task == goal.id:
         return self_goals.after_failed_replan(goal, board)
-    return _reported(work, goal, end, told)
+    return _complete_with_report(work, goal, end, told)
 
 
-def _reported(work: Work, goal: Goal, end: _End, told: list[str]) -> Goal:
+def _complete_with_report(work: Work, goal: Goal, end: _End, told: list[str]) -> Goal:
     """The goal after a turn that served none of its tasks: what it said last is the report."""
     now, language = work.runtime.clock.now(), work.profile.agent.language
     reporting = work.turn.task == goal.id and (
@@ -306,7 +316,7 @@ def _reported(work: Work, goal: Goal, end: _End, told: list[str]) -> Goal:
     done = bool(receipts) or any(task.confirmed for task in goal.tasks)
     if not done:
         goal = goal.replaced(unconfirmed=(phrase("nothing_done", language),))
-    told.append(_unconfirmed(goal, language))
+    told.append(_completion_message(goal, language))
     return goal
 
 
@@ -317,7 +327,7 @@ def _refused_plan(work: Work) -> str | None:
     return None if not answers or answers[-1].success else answers[-1].error or ""
 
 
-def _ended(work: Work, task: Task, end: _End) -> Task:
+def _finish_task(work: Work, task: Task, end: _End) -> Task:
     receipts = _together(task.receipts, work)
     ended = task.replaced(receipts=receipts, ended_at=work.runtime.clock.now())
     if end.status is TurnStatus.IDLE:
@@ -330,7 +340,7 @@ def _together(earlier: tuple[Receipt, ...], work: Work) -> tuple[Receipt, ...]:
     return tuple(dict.fromkeys((*earlier, *work.receipts)))[:RECEIPTS]
 
 
-def _unconfirmed(goal: Goal, language: Language) -> str:
+def _completion_message(goal: Goal, language: Language) -> str:
     told = goal_message(goal)
     if goal.unconfirmed:
         told += "\n" + phrase("unconfirmed", language, what=", ".join(goal.unconfirmed))

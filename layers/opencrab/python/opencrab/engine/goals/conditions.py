@@ -3,13 +3,13 @@
 from opencrab.domain.goals.condition import unmet
 from opencrab.domain.goals.goal import Goal, Task, TaskStatus
 from opencrab.domain.value import Language
-from opencrab.engine.goals.queue import Board
+from opencrab.engine.goals.queue import GoalBoard
 from opencrab.engine.phrases import phrase
 from opencrab.ports.workspace.files import Files
 
 
 def check_preconditions(
-    files: Files, board: Board, goal: Goal, *, first: bool = False
+    files: Files, board: GoalBoard, goal: Goal, *, first: bool = False
 ) -> tuple[Goal, list[Task]]:
     """The goal whose next task may begin, and the tasks that have failed because they may not.
 
@@ -21,7 +21,7 @@ def check_preconditions(
         missing = _missing(files, goal, task)
         if missing is None:
             break
-        ended = _blocked(task, missing, language).replaced(ended_at=board.now)
+        ended = _fail_unmet_task(task, missing, language).replaced(ended_at=board.now)
         goal = goal.with_task(ended)
         failed.append(ended)
         if first:
@@ -41,7 +41,7 @@ def _missing(files: Files, goal: Goal, task: Task) -> str | None:
     )
 
 
-def _blocked(task: Task, missing: str, language: Language) -> Task:
+def _fail_unmet_task(task: Task, missing: str, language: Language) -> Task:
     """A task that may not begin."""
     cause = phrase("task_unmet", language, what=missing)
     return task.replaced(status=TaskStatus.FAIL, cause=cause)

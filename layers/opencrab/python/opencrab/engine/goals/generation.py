@@ -19,7 +19,7 @@ from opencrab.domain.memory.peer import PEER, Peer, trust
 from opencrab.domain.money.budget import Limits, agent_scope
 from opencrab.domain.value import Value
 from opencrab.engine.goals.generation_text import goal_text, poor_words, reply_goal_text, towards
-from opencrab.engine.goals.queue import Board, add_to_agenda, release_place
+from opencrab.engine.goals.queue import GoalBoard, add_to_agenda, release_place
 from opencrab.engine.goals.selection import begin, count, going
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.world.binding import balance
@@ -56,7 +56,7 @@ class _Wish(Value):
 
 
 def review(
-    runtime: Runtime, board: Board, now: datetime, signs: VitalSigns | None = None
+    runtime: Runtime, board: GoalBoard, now: datetime, signs: VitalSigns | None = None
 ) -> tuple[Goal, ...]:
     """Work out anew what an agent wants, from all sources but curiosity; nothing begins.
 
@@ -74,7 +74,7 @@ def review(
     return (*(goal for goal in (*made, stepped) if goal is not None), *seized)
 
 
-def explore(runtime: Runtime, board: Board, now: datetime) -> Goal | None:
+def explore(runtime: Runtime, board: GoalBoard, now: datetime) -> Goal | None:
     """Put up the goal to explore the unknown, and begin it.
 
     None where one is open, another goal is being carried out, or there is no room; and while the
@@ -93,7 +93,7 @@ def explore(runtime: Runtime, board: Board, now: datetime) -> Goal | None:
     return None if goal is None else begin(board, goal)
 
 
-def survive(runtime: Runtime, board: Board, now: datetime) -> Goal | None:
+def survive(runtime: Runtime, board: GoalBoard, now: datetime) -> Goal | None:
     """Put up the goal to spend less, where little of the agent's day is left, or of its balance.
 
     At most one ends in a day, and one that has not begun is given up when there is enough again.
@@ -101,7 +101,7 @@ def survive(runtime: Runtime, board: Board, now: datetime) -> Goal | None:
     """
     left = _left_percent(runtime.home.budgets, runtime.rules.limits, board, now)
     autonomy = runtime.rules.autonomy
-    owns = _owned(runtime.home.facts, board.profile)
+    owns = _world_balance(runtime.home.facts, board.profile)
     poor = owns is not None and owns < autonomy.survival_balance
     if left >= autonomy.survival_percent and not poor:
         for goal in _of(board, GoalSource.SURVIVAL):
@@ -121,7 +121,7 @@ def survive(runtime: Runtime, board: Board, now: datetime) -> Goal | None:
     return _put_up(board, wish, now)
 
 
-def aspire(board: Board, now: datetime) -> Goal | None:
+def aspire(board: GoalBoard, now: datetime) -> Goal | None:
     """See that what an agent is there for is its aspiration, as it is said now."""
     purpose, language = board.profile.agent.purpose, board.profile.agent.language
     name = one_line(purpose, _NAME)
@@ -137,7 +137,7 @@ def aspire(board: Board, now: datetime) -> Goal | None:
     return _put_up(board, wish.replaced(horizon=Horizon.ASPIRATION), now)
 
 
-def seize(runtime: Runtime, board: Board, now: datetime) -> tuple[Goal, ...]:
+def seize(runtime: Runtime, board: GoalBoard, now: datetime) -> tuple[Goal, ...]:
     """Put up goals for events that may be worth one, each looked at once."""
     board.open_goals()
     before = board.expectations()
@@ -152,7 +152,11 @@ def seize(runtime: Runtime, board: Board, now: datetime) -> tuple[Goal, ...]:
 
 
 def befriend(
-    facts: Facts, autonomy: Autonomy, board: Board, now: datetime, signs: VitalSigns | None = None
+    facts: Facts,
+    autonomy: Autonomy,
+    board: GoalBoard,
+    now: datetime,
+    signs: VitalSigns | None = None,
 ) -> Goal | None:
     """Put up a goal for somebody's sake: an answer that is owed, or a peer hardly trusted.
 
@@ -166,11 +170,11 @@ def befriend(
     if signs is None:
         stored = facts.get(board.profile.agent.id, VITALS, VITALS)
         signs = None if stored is None else stored.read(VitalSigns)
-    wish = _owed(board, signs, now) or _stranger(facts, autonomy, board, now)
+    wish = _reply_wish(board, signs, now) or _stranger(facts, autonomy, board, now)
     return None if wish is None else _put_up(board, wish, now)
 
 
-def step(autonomy: Autonomy, board: Board, now: datetime) -> Goal | None:
+def step(autonomy: Autonomy, board: GoalBoard, now: datetime) -> Goal | None:
     """Put up a next step towards the aspiration where nothing else is open, every STEPS cycles."""
     goals, pause = board.open_goals(), STEPS * autonomy.longing
     aspired = [goal for goal in _of(board, GoalSource.ROLE) if goal.authority is Authority.SELF]
@@ -184,13 +188,13 @@ def step(autonomy: Autonomy, board: Board, now: datetime) -> Goal | None:
     return _put_up(board, wish.replaced(deadline=now + pause), now)
 
 
-def _owned(facts: Facts, profile: Profile) -> int | None:
+def _world_balance(facts: Facts, profile: Profile) -> int | None:
     """What an agent has in its world; None for one without a world."""
     agent = profile.agent
     return None if agent.world is None else balance(facts, agent.id)
 
 
-def _wish(board: Board, source: GoalSource, name: str, words: str) -> _Wish:
+def _wish(board: GoalBoard, source: GoalSource, name: str, words: str) -> _Wish:
     """A wish as the agent's experiences with its source would have it."""
     board.open_goals()
     first = PROMISES[source]
@@ -199,7 +203,7 @@ def _wish(board: Board, source: GoalSource, name: str, words: str) -> _Wish:
     return _Wish(source=source, name=one_line(name, _NAME), words=words, worth=worth)
 
 
-def _chance(board: Board, event: Happening) -> _Wish:
+def _chance(board: GoalBoard, event: Happening) -> _Wish:
     language = board.profile.agent.language
     what = one_line(event.text or event.type, _NAME // 2)
     name, words = goal_text(GoalSource.OPPORTUNITY, language, what=what)
@@ -207,7 +211,7 @@ def _chance(board: Board, event: Happening) -> _Wish:
     return wish.replaced(taint=event.tainted)
 
 
-def _owed(board: Board, signs: VitalSigns | None, now: datetime) -> _Wish | None:
+def _reply_wish(board: GoalBoard, signs: VitalSigns | None, now: datetime) -> _Wish | None:
     mention = None if signs is None else signs.mention
     if mention is None or now - mention.at < _PATIENCE:
         return None
@@ -216,7 +220,7 @@ def _owed(board: Board, signs: VitalSigns | None, now: datetime) -> _Wish | None
     return wish.replaced(taint=True)
 
 
-def _stranger(facts: Facts, autonomy: Autonomy, board: Board, now: datetime) -> _Wish | None:
+def _stranger(facts: Facts, autonomy: Autonomy, board: GoalBoard, now: datetime) -> _Wish | None:
     profile = board.profile
     if profile.soul.weights.collaboration < _COLLABORATIVE:
         return None
@@ -230,7 +234,7 @@ def _stranger(facts: Facts, autonomy: Autonomy, board: Board, now: datetime) -> 
     return _wish(board, GoalSource.SOCIAL, name, words)
 
 
-def _put_up(board: Board, wish: _Wish, now: datetime) -> Goal | None:
+def _put_up(board: GoalBoard, wish: _Wish, now: datetime) -> Goal | None:
     """The goal, now open; None where there is no room for it, or it is not to be wanted."""
     agent, goals = board.profile.agent, board.open_goals()
     alike = sum(goal.horizon is wish.horizon for goal in goals)
@@ -260,17 +264,17 @@ def _put_up(board: Board, wish: _Wish, now: datetime) -> Goal | None:
     return goal
 
 
-def _give_up(board: Board, goal: Goal, now: datetime) -> None:
+def _give_up(board: GoalBoard, goal: Goal, now: datetime) -> None:
     ended = goal.replaced(status=GoalStatus.ABANDONED, pause=None, ended_at=now)
     board.put_goal(ended)
     release_place(board, ended)
 
 
-def _of(board: Board, source: GoalSource) -> list[Goal]:
+def _of(board: GoalBoard, source: GoalSource) -> list[Goal]:
     return [goal for goal in board.open_goals() if goal.source is source]
 
 
-def _left_percent(budgets: Budgets, limits: Limits, board: Board, now: datetime) -> int:
+def _left_percent(budgets: Budgets, limits: Limits, board: GoalBoard, now: datetime) -> int:
     """How much of the agent's day is not drawn, in whole percent; a day of nothing is all left."""
     agent = board.profile.agent
     most = agent.day_limit_micro_usd

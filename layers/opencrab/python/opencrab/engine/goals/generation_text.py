@@ -15,19 +15,19 @@ def poor_words(language: Language, balance: int) -> str:
 
 def goal_text(source: GoalSource, language: Language, **what: object) -> tuple[str, str]:
     """Name and description of a goal that an agent puts up for this reason."""
-    return _called(source, language, **what)
+    return _format_goal_text(source, language, **what)
 
 
 def reply_goal_text(language: Language, who: str) -> tuple[str, str]:
     """Name and description of the goal to answer somebody."""
-    return _called("mention", language, what=who)
+    return _format_goal_text("mention", language, what=who)
 
 
 def towards(language: Language, what: str) -> tuple[str, str]:
     """Name and description of the next step that an agent takes towards its aspiration."""
-    return _called("step", language, what=what)
+    return _format_goal_text("step", language, what=what)
 
 
-def _called(reason: str, language: Language, **what: object) -> tuple[str, str]:
+def _format_goal_text(reason: str, language: Language, **what: object) -> tuple[str, str]:
     name, words = _NAMES[reason][language], _WORDS[reason][language]
     return name.format(**what), words.format(**what)

@@ -25,7 +25,7 @@ from opencrab.engine.agents import vital_signs
 from opencrab.engine.agents.events import ABANDONED, RESUMED, goal_changed
 from opencrab.engine.goals import pausing
 from opencrab.engine.goals.pausing import ATTEMPTS, goal_fact, tell_moved
-from opencrab.engine.goals.queue import Board, add_to_agenda, line_up, release_place, session_of
+from opencrab.engine.goals.queue import GoalBoard, add_to_agenda, line_up, release_place, session_of
 from opencrab.engine.goals.self_goals import record_outcome
 from opencrab.engine.phrases import phrase
 from opencrab.engine.queueing import enqueue
@@ -129,7 +129,7 @@ def resume(runtime: Runtime, agent_id: str, label: str) -> Goal:
             _wake(runtime, goal)
             tell_moved(runtime, goal)
             return goal
-        board = Board.of(runtime.home.facts, profile, runtime.clock.now(), fact)
+        board = GoalBoard.of(runtime.home.facts, profile, runtime.clock.now(), fact)
         going = goal.replaced(pause=None)
         board.put_goal(going)
         agenda = board.agenda()
@@ -170,7 +170,7 @@ def cancel(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str 
         goal = fact.read(Goal)
         now, gives_up = runtime.clock.now(), not goal.status.is_end
         if gives_up:
-            board = Board.of(runtime.home.facts, profile, now, fact)
+            board = GoalBoard.of(runtime.home.facts, profile, now, fact)
             goal = goal.replaced(status=GoalStatus.ABANDONED, pause=None, ended_at=now)
             if goal.turn_id is None or _is_over(runtime.home.journal, goal.turn_id):
                 goal = record_outcome(board, goal)
@@ -240,11 +240,11 @@ def goals(home: Home, agent_id: str, *, after: str = "", limit: int = 50) -> tup
     return tuple(fact.read(Goal) for fact in found)
 
 
-def _board(facts: Facts, clock: Clock, profile: Profile) -> Board:
-    return Board.of(facts, profile, clock.now())
+def _board(facts: Facts, clock: Clock, profile: Profile) -> GoalBoard:
+    return GoalBoard.of(facts, profile, clock.now())
 
 
-def _new_goal(board: Board, asked: NewInstruction, asker: Asker, session_id: str) -> Goal:
+def _new_goal(board: GoalBoard, asked: NewInstruction, asker: Asker, session_id: str) -> Goal:
     agenda = board.agenda()
     most = OPEN_GOALS if asker.authority is Authority.OWNER else OPEN_GOALS - _OWNERS_GOALS
     if len(agenda.open) >= most and _objectives(board) >= most:
@@ -271,7 +271,7 @@ def _new_goal(board: Board, asked: NewInstruction, asker: Asker, session_id: str
     )
 
 
-def _objectives(board: Board) -> int:
+def _objectives(board: GoalBoard) -> int:
     """Open goals that somebody is to carry out: aspirations take no place among them."""
     return sum(goal.horizon is Horizon.OBJECTIVE for goal in board.open_goals())
 
@@ -287,7 +287,7 @@ def _given_before(facts: Facts, agent_id: str, earlier: Fact, asked: NewInstruct
     return goal_fact(facts, agent_id, given.goal).read(Goal)
 
 
-def _commit(runtime: Runtime, board: Board, *more: Fact) -> None:
+def _commit(runtime: Runtime, board: GoalBoard, *more: Fact) -> None:
     """Write the board; what is due is admitted at once, or by the sweep if this ends here."""
     runtime.home.facts.commit(*board.facts, *more, due=tuple(board.due))
     for item in board.due:

@@ -19,7 +19,7 @@ from opencrab.domain.value import Identifier, MessageText, Unit, Value
 from opencrab.engine.agents.vital_signs import stir, wake
 from opencrab.engine.goals.instructions import Asker
 from opencrab.engine.goals.pausing import ATTEMPTS, goal_fact
-from opencrab.engine.goals.queue import Board, add_to_agenda
+from opencrab.engine.goals.queue import GoalBoard, add_to_agenda
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Facts
 from opencrab.ports.turn.action import one_line
@@ -75,35 +75,37 @@ def inject(runtime: Runtime, agent_id: str, asked: NewGoal, asker: Asker, *, key
     for _ in range(ATTEMPTS):
         earlier = runtime.home.facts.get(agent_id, INJECTED, session_id)
         if earlier is not None:
-            return _awaited(
+            return _wake_for_goal(
                 runtime, _made_before(runtime.home.facts, agent_id, earlier.read(_Made), asked)
             )
         now = runtime.clock.now()
         require_deadline(asked.deadline, now)
-        board = Board.of(runtime.home.facts, profile, now)
+        board = GoalBoard.of(runtime.home.facts, profile, now)
         alike = sum(goal.horizon is asked.horizon for goal in board.open_goals())
         require_room(asked.horizon, alike, asker.authority)
         goal = _goal(board, asked, asker, session_id)
         add_to_agenda(board, goal)
         made = _Made(goal=goal.id, asked=_digest(asked))
         mark = new_fact(agent_id, INJECTED, session_id, made)
-        told = partial(_told, at=_worth_it_at(runtime.rules.autonomy, board, profile, goal))
+        told = partial(
+            _set_earliest_goal_time, at=_worth_it_at(runtime.rules.autonomy, board, profile, goal)
+        )
         try:
             stir(runtime, agent_id, told, *board.facts, mark)
         except Changed:
             continue
-        return _awaited(runtime, goal)
+        return _wake_for_goal(runtime, goal)
     raise Conflict(f"agent {agent_id!r} is changed by others all the time", cure="try again")
 
 
-def _awaited(runtime: Runtime, goal: Goal) -> Goal:
+def _wake_for_goal(runtime: Runtime, goal: Goal) -> Goal:
     """The goal, whose agent is awake if its owner waits for it."""
     if goal.authority is Authority.OWNER and not goal.status.is_end:
         wake(runtime, runtime.home.agents.get(goal.agent_id))
     return goal
 
 
-def _goal(board: Board, asked: NewGoal, asker: Asker, session_id: str) -> Goal:
+def _goal(board: GoalBoard, asked: NewGoal, asker: Asker, session_id: str) -> Goal:
     return Goal(
         id=f"G{board.agenda().last_number + 1}",
         agent_id=board.profile.agent.id,
@@ -123,7 +125,9 @@ def _goal(board: Board, asked: NewGoal, asker: Asker, session_id: str) -> Goal:
     )
 
 
-def _worth_it_at(autonomy: Autonomy, board: Board, profile: Profile, goal: Goal) -> datetime | None:
+def _worth_it_at(
+    autonomy: Autonomy, board: GoalBoard, profile: Profile, goal: Goal
+) -> datetime | None:
     """When a heartbeat may begin it; None for what is never begun."""
     if goal.horizon is Horizon.ASPIRATION:
         return None
@@ -131,7 +135,7 @@ def _worth_it_at(autonomy: Autonomy, board: Board, profile: Profile, goal: Goal)
     return begins_at(goal, board.expectations().capability, profile.soul.weights, threshold)
 
 
-def _told(signs: VitalSigns, at: datetime | None) -> VitalSigns:
+def _set_earliest_goal_time(signs: VitalSigns, at: datetime | None) -> VitalSigns:
     moments = [moment for moment in (signs.goal_at, at) if moment is not None]
     return signs.replaced(goal_at=min(moments, default=None))
 

@@ -7,7 +7,7 @@ from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, Pause, goal_key, goal_of
 from opencrab.domain.turn.turn import Stop, Turn
 from opencrab.engine.goals.panel_notice import tell_panel
-from opencrab.engine.goals.queue import Board, release_place
+from opencrab.engine.goals.queue import GoalBoard, release_place
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Facts
 
@@ -37,7 +37,7 @@ def pause(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str) 
         if goal.status.is_end:
             raise Conflict(f"{goal.id} has ended and cannot be paused")
         if goal.pause is None:
-            board = Board.of(runtime.home.facts, profile, runtime.clock.now(), fact)
+            board = GoalBoard.of(runtime.home.facts, profile, runtime.clock.now(), fact)
             wish = Pause(reason=reason[:1_000], by=by, at=board.now, turn_waits=True)
             goal = goal.replaced(pause=wish)
             board.put_goal(goal)
@@ -68,17 +68,17 @@ def as_its_goal(runtime: Runtime, goal: Goal, turn_id: str) -> Turn:
     The goal is read again afterwards: somebody else may have paused or resumed it meanwhile and
     told the turn too early, and nobody would ever tell it again.
     """
-    turn = _told(runtime, goal, turn_id)
+    turn = _sync_turn_with_goal(runtime, goal, turn_id)
     for _ in range(ATTEMPTS):
         now = goal_fact(runtime.home.facts, goal.agent_id, goal.id).read(Goal)
         if (now.status, now.pause) == (goal.status, goal.pause):
             break
         goal = now
-        turn = _told(runtime, goal, turn_id)
+        turn = _sync_turn_with_goal(runtime, goal, turn_id)
     return turn
 
 
-def _told(runtime: Runtime, goal: Goal, turn_id: str) -> Turn:
+def _sync_turn_with_goal(runtime: Runtime, goal: Goal, turn_id: str) -> Turn:
     now, journal = runtime.clock.now(), runtime.home.journal
     if goal.status is GoalStatus.ABANDONED:
         wish = Stop(by="opencrab", reason="its goal was given up", at=now)

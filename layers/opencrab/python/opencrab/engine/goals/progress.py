@@ -144,7 +144,7 @@ def summary(journal: Journal, goal: Goal) -> Summary:
 def progress(runtime: Runtime, goal: Goal, *, private: bool) -> Progress:
     """How far a goal has come; what the agent thinks and what its actions carry only if private."""
     account = _account(runtime.home, goal)
-    asks = None if account is None else _asked(account)
+    asks = None if account is None else _pending_approval(account)
     whole = Progress(
         **dict(_summary(goal, asks=asks is not None)),
         instruction=goal.instruction,
@@ -230,7 +230,7 @@ def _account(home: Home, goal: Goal) -> TurnAccount | None:
     return TurnAccount.of(recorded.turn, resolve_pointers(recorded.records, home.blobs))
 
 
-def _asked(account: TurnAccount) -> Asked | None:
+def _pending_approval(account: TurnAccount) -> Asked | None:
     """What the turn waits for, if a human has to decide it."""
     pending, turn = account.pending, account.turn
     ends = turn.status.is_end or (turn.stop is not None and not turn.stop.pause)
@@ -271,8 +271,8 @@ class _Showing:
             sentence=self._sentence(told.call),
             mark=mark,
             seconds=told.seconds,
-            arguments=_carried(told.call) if self.private else None,
-            result=_told(told.result) if self.private else None,
+            arguments=_arguments_excerpt(told.call) if self.private else None,
+            result=_result_excerpt(told.result) if self.private else None,
         )
 
     def _sentence(self, call: Call) -> str:
@@ -286,7 +286,7 @@ class _Showing:
 
 def _deeds(showing: _Showing, account: TurnAccount) -> Iterator[Deed]:
     """Every action that the turn's model asked for, in order."""
-    pending, asks = account.pending, _asked(account) is not None
+    pending, asks = account.pending, _pending_approval(account) is not None
     runs = account.turn.status is TurnStatus.RUNNING
     now = Mark.WAITING if asks else Mark.RUNNING if runs else Mark.PENDING
     for step in account.answered:
@@ -308,12 +308,12 @@ def _current(deeds: tuple[Deed, ...], account: TurnAccount, language: Language) 
     return Deed(id="", action="", sentence=_THINKS[language], mark=Mark.RUNNING)
 
 
-def _carried(call: Call) -> str:
+def _arguments_excerpt(call: Call) -> str:
     arguments = called_with(call)
     return one_line(call.raw if arguments is None else arguments, _ARGUMENTS)
 
 
-def _told(record: CallResult | None) -> str | None:
+def _result_excerpt(record: CallResult | None) -> str | None:
     if record is None:
         return None
     result = record.result

@@ -8,7 +8,7 @@ from opencrab.domain.goals.goal import Goal
 from opencrab.engine.goals.pausing import goal_fact
 from opencrab.engine.goals.progress import progress
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.conversation.channel import Panel, Row
+from opencrab.ports.conversation.channel import Panel, PanelRow
 
 
 def show_panel(runtime: Runtime, body: Mapping[str, Any]) -> None:
@@ -23,7 +23,7 @@ def show_panel(runtime: Runtime, body: Mapping[str, Any]) -> None:
     if goal.channel is None or channel is None:
         return
     told = progress(runtime, goal, private=False)
-    rows = tuple(Row(task.id, task.name, task.status.value) for task in told.tasks)
+    rows = tuple(PanelRow(task.id, task.name, task.status.value) for task in told.tasks)
     channel.show(
         goal.channel,
         Panel(

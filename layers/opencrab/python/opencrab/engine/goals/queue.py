@@ -33,7 +33,7 @@ Prepare = Callable[[Goal], Goal]
 
 
 @dataclass
-class Board:
+class GoalBoard:
     """An agent's mind and goals while several of them change together; `facts` are the changes."""
 
     facts_port: Facts
@@ -43,7 +43,7 @@ class Board:
     mind: Fact | None = None
 
     @classmethod
-    def of(cls, facts: Facts, profile: Profile, now: datetime, *goals: Fact) -> "Board":
+    def of(cls, facts: Facts, profile: Profile, now: datetime, *goals: Fact) -> "GoalBoard":
         """The board with some goals that were read already; everything else is read when needed."""
         return cls(facts, profile, now, {goal.read(Goal).id: goal for goal in goals})
 
@@ -154,7 +154,7 @@ class Board:
             self.goals[fact.read(Goal).id] = fact
 
 
-def add_to_agenda(board: Board, goal: Goal) -> None:
+def add_to_agenda(board: GoalBoard, goal: Goal) -> None:
     """Put a new goal on the agenda."""
     agenda = board.agenda()
     number = int(goal.id[1:])
@@ -164,7 +164,7 @@ def add_to_agenda(board: Board, goal: Goal) -> None:
     )
 
 
-def line_up(board: Board, goal: Goal, *, hops: int = 0, wait: timedelta = _AT_ONCE) -> None:
+def line_up(board: GoalBoard, goal: Goal, *, hops: int = 0, wait: timedelta = _AT_ONCE) -> None:
     """Begin with a goal now, after a while, or when those before it have ended."""
     agenda = board.agenda()
     if agenda.current is None:
@@ -177,7 +177,7 @@ def line_up(board: Board, goal: Goal, *, hops: int = 0, wait: timedelta = _AT_ON
         board.put_agenda(agenda.replaced(waiting=(*agenda.waiting, goal.id)))
 
 
-def release_place(board: Board, goal: Goal, prepare: Prepare | None = None) -> None:
+def release_place(board: GoalBoard, goal: Goal, prepare: Prepare | None = None) -> None:
     """Strike a goal that ended or waits off its place in line, and begin with the next one.
 
     One that never began is prepared before it does.
@@ -204,14 +204,14 @@ def release_place(board: Board, goal: Goal, prepare: Prepare | None = None) -> N
         begin(board, following)
 
 
-def _startable(board: Board, goal_id: str, prepare: Prepare | None) -> Goal | None:
+def _startable(board: GoalBoard, goal_id: str, prepare: Prepare | None) -> Goal | None:
     goal = board.goal(goal_id)
     if goal is None or goal.status.is_end or goal.pause is not None:
         return None
     return prepare(goal) if prepare is not None and goal.runs == 0 else goal
 
 
-def begin(board: Board, goal: Goal, *, hops: int = 0, wait: timedelta = _AT_ONCE) -> None:
+def begin(board: GoalBoard, goal: Goal, *, hops: int = 0, wait: timedelta = _AT_ONCE) -> None:
     """Let the goal's next turn begin: what it serves is marked, and its message is due."""
     task = goal.next_task
     started = goal.replaced(
@@ -243,7 +243,7 @@ def turn_source(goal: Goal) -> str:
     return f"{goal.id}-{goal.runs}"
 
 
-def _item(board: Board, goal: Goal, task: Task | None, source_id: str, hops: int) -> DueItem:
+def _item(board: GoalBoard, goal: Goal, task: Task | None, source_id: str, hops: int) -> DueItem:
     first = goal.runs == 1
     instructed = first and goal.given
     sender = Sender(id=goal.principal_id, name=goal.principal_name or goal.principal_id)
@@ -269,7 +269,7 @@ def _item(board: Board, goal: Goal, task: Task | None, source_id: str, hops: int
     )
 
 
-def _channel(board: Board, goal: Goal) -> Channel | None:
+def _channel(board: GoalBoard, goal: Goal) -> Channel | None:
     """Where a goal's turn is heard: one of the agent's own where its heartbeat speaks.
 
     There it is silent for as long as the heartbeat is, after it spoke; and where others' words are

@@ -15,7 +15,7 @@ from opencrab.domain.goals.priority import Score
 from opencrab.domain.goals.selection import begins_at, may_begin, rank_goals, score_goal
 from opencrab.domain.goals.value_estimate import Horizon
 from opencrab.engine.goals.conditions import check_preconditions
-from opencrab.engine.goals.queue import Board, line_up
+from opencrab.engine.goals.queue import GoalBoard, line_up
 from opencrab.engine.goals.self_goals import after_failed_tasks, is_own
 from opencrab.engine.runtime import Runtime
 
@@ -44,7 +44,7 @@ def wants(runtime: Runtime, profile: Profile, now: datetime) -> Wants:
     """
     if not profile.mind.agenda.open:
         return Wants(taken=profile.mind.agenda.current is not None)
-    board = Board.of(runtime.home.facts, profile, now)
+    board = GoalBoard.of(runtime.home.facts, profile, now)
     board.assume(profile.mind)
     return Wants(
         goal_at=min((at for _, at in _startable(runtime, board)), default=None),
@@ -59,11 +59,11 @@ def explain_priorities(runtime: Runtime, agent_id: str, goals: Iterable[Goal]) -
     if not listed:
         return {}
     profile, now = runtime.home.agents.get(agent_id), runtime.clock.now()
-    able = Board.of(runtime.home.facts, profile, now).expectations().capability
+    able = GoalBoard.of(runtime.home.facts, profile, now).expectations().capability
     return {goal.id: score_goal(goal, able, profile.soul.weights, now) for goal in listed}
 
 
-def take_up(runtime: Runtime, board: Board, now: datetime) -> Goal | None:
+def take_up(runtime: Runtime, board: GoalBoard, now: datetime) -> Goal | None:
     """Begin the goal that the agent wants most of those that may begin and are worth it.
 
     What nobody gave is the agent's own from then on, whatever conversation it came up in. None
@@ -82,7 +82,7 @@ def take_up(runtime: Runtime, board: Board, now: datetime) -> Goal | None:
     return begin(board, after_failed_tasks(best, failed, board))
 
 
-def _startable(runtime: Runtime, board: Board) -> list[tuple[Goal, datetime]]:
+def _startable(runtime: Runtime, board: GoalBoard) -> list[tuple[Goal, datetime]]:
     """Goals that the agent may begin by itself, and when each is worth it."""
     able, drives = board.expectations().capability, board.profile.soul.weights
     threshold = runtime.rules.autonomy.goal_threshold
@@ -92,7 +92,7 @@ def _startable(runtime: Runtime, board: Board) -> list[tuple[Goal, datetime]]:
     return [(goal, at) for goal, at in when if at is not None]
 
 
-def waits_in_vain(board: Board, signs: VitalSigns | None, now: datetime) -> bool:
+def waits_in_vain(board: GoalBoard, signs: VitalSigns | None, now: datetime) -> bool:
     """Whether nothing is left but goals of which one has waited for the owner too long.
 
     Somebody who woke the agent meanwhile gives it as long again.
@@ -109,7 +109,7 @@ def waits_in_vain(board: Board, signs: VitalSigns | None, now: datetime) -> bool
     return now - max(min(waiting), since) >= UNANSWERED
 
 
-def begin(board: Board, goal: Goal) -> Goal | None:
+def begin(board: GoalBoard, goal: Goal) -> Goal | None:
     """Begin a goal, or let it have its place in line; None where it waits for somebody."""
     board.put_goal(goal)
     if goal.pause is not None:

@@ -13,7 +13,7 @@ from opencrab.domain.goals.plan import is_repairable
 from opencrab.domain.identifier import content_hash, ulid
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.turn.turn import TurnStatus
-from opencrab.engine.goals.queue import Board
+from opencrab.engine.goals.queue import GoalBoard
 from opencrab.engine.phrases import phrase
 from opencrab.engine.turn.work import Work
 from opencrab.ports.turn.action import one_line
@@ -90,7 +90,7 @@ def is_resting(goal: Goal) -> bool:
     return goal.status is GoalStatus.PENDING
 
 
-def after_failed_tasks(goal: Goal, failed: list[Task], board: Board) -> Goal:
+def after_failed_tasks(goal: Goal, failed: list[Task], board: GoalBoard) -> Goal:
     """The goal after some of its tasks failed: to be planned anew, or waiting for its owner."""
     if not failed or not is_own(goal) or goal.stuck:
         return goal
@@ -100,7 +100,7 @@ def after_failed_tasks(goal: Goal, failed: list[Task], board: Board) -> Goal:
     return _asking(goal, cause, board)
 
 
-def after_failed_replan(goal: Goal, board: Board) -> Goal:
+def after_failed_replan(goal: Goal, board: GoalBoard) -> Goal:
     """The goal after a turn that was to plan it anew and did not."""
     return _asking(goal, goal.stuck, board)
 
@@ -112,7 +112,7 @@ def asks(goal: Goal) -> list[str]:
     return [f"[{goal.id}] {goal.pause.reason}"]
 
 
-def asks_aloud(goal: Goal, board: Board) -> list[str]:
+def asks_aloud(goal: Goal, board: GoalBoard) -> list[str]:
     """What such an owner hears where the heartbeat speaks, of a goal that waits since now.
 
     Where others' words are in the goal it hears only which one.
@@ -124,7 +124,7 @@ def asks_aloud(goal: Goal, board: Board) -> list[str]:
     return asks(goal)
 
 
-def record_outcome(board: Board, goal: Goal) -> Goal:
+def record_outcome(board: GoalBoard, goal: Goal) -> Goal:
     """The goal as it ended, with what it brought; what an agent set itself is an experience too."""
     if goal.satisfaction is not None:
         return goal
@@ -158,7 +158,7 @@ def _experience(goal: Goal, now: datetime) -> Experience:
     )
 
 
-def _asking(goal: Goal, cause: str, board: Board) -> Goal:
+def _asking(goal: Goal, cause: str, board: GoalBoard) -> Goal:
     reason = phrase("goal_stuck", board.profile.agent.language, cause=cause)
     return goal.replaced(pause=Pause(reason=reason, by="opencrab", at=board.now))
 

@@ -17,7 +17,7 @@ from opencrab.engine.insight.turn_events import (
     InputTold,
     ResultTold,
     ThoughtTold,
-    Told,
+    TurnEvents,
     tell,
 )
 from opencrab.engine.runtime import Runtime
@@ -98,7 +98,7 @@ def state(runtime: Runtime, agent_id: str) -> State:
     planned = _plan(runtime.home.facts, profile)
     found = turn_index.newest(runtime, agent_id)
     told = tell(runtime, found[0], profile.agent.language) if found else None
-    return State(plan=planned) if told is None else _folded(State(plan=planned), told)
+    return State(plan=planned) if told is None else _apply_turn_events(State(plan=planned), told)
 
 
 def _plan(facts: Facts, profile: Profile) -> StatePlan:
@@ -119,7 +119,7 @@ def _goal(goal: Goal) -> StateGoal:
     return StateGoal(id=goal.id, name=goal.name, tasks=tuple(tasks))
 
 
-def _folded(state: State, told: Told) -> State:
+def _apply_turn_events(state: State, told: TurnEvents) -> State:
     """The state after everything that a turn has told so far."""
     for event in told.events:
         match event:

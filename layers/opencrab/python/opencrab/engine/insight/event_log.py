@@ -15,7 +15,7 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Language
 from opencrab.engine.insight import turn_index
 from opencrab.engine.insight.turn_events import Event, tell
-from opencrab.engine.insight.turn_index import Entry
+from opencrab.engine.insight.turn_index import TurnEntry
 from opencrab.engine.runtime import Runtime
 
 MOST = 200
@@ -58,7 +58,7 @@ class _Walk:
     def place(self) -> str:
         return "".join((self.reached, *(f"/{entry}@{count}" for entry, count in self.open.items())))
 
-    def look(self, entry: Entry, seen: int) -> None:
+    def look(self, entry: TurnEntry, seen: int) -> None:
         """Tell what a turn has to add, and remember it unless that is all there will be."""
         self.looked += 1
         story = tell(self.runtime, entry.turn_id, self.language)
@@ -72,7 +72,7 @@ class _Walk:
         else:
             self.open[entry.id] = seen
 
-    def reach(self, entry: Entry) -> None:
+    def reach(self, entry: TurnEntry) -> None:
         """Pass a turn that has settled; one that has not will be met again."""
         if turn_index.is_settled(self.runtime.clock, entry):
             self.reached = entry.id
@@ -84,7 +84,7 @@ def events(runtime: Runtime, agent_id: str, *, after: str = "", limit: int = 100
     Raises NotFound (agent), Invalid (a text that is no place).
     """
     agent = runtime.home.agents.get(agent_id).agent
-    reached, unfinished = _read(after)
+    reached, unfinished = _parse_cursor(after)
     walk = _Walk(runtime, agent.language, min(limit, MOST), reached, dict(unfinished))
     for entry_id, seen in unfinished.items():
         entry = turn_index.entry(runtime.home.usage, agent_id, entry_id)
@@ -101,7 +101,7 @@ def events(runtime: Runtime, agent_id: str, *, after: str = "", limit: int = 100
     return EventPage(tuple(walk.told), walk.place)
 
 
-def _read(place: str) -> tuple[str, dict[str, int]]:
+def _parse_cursor(place: str) -> tuple[str, dict[str, int]]:
     if _PLACE.fullmatch(place) is None:
         raise Invalid("this is no place in a history", field="after", cure="leave it out")
     reached, *rest = place.split("/")

@@ -21,7 +21,7 @@ from opencrab.domain.learning.change import (
     memory_percent,
 )
 from opencrab.domain.learning.evidence import ModelEvidence
-from opencrab.domain.learning.treatment_effect import Verdict, effects, verdict
+from opencrab.domain.learning.treatment_effect import TrialVerdict, effects, verdict
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus
 from opencrab.domain.statistics.confidence import Estimate, estimate
@@ -152,7 +152,7 @@ def stop(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
     """End an experiment; raises NotFound naming what there is, and Conflict where nothing runs."""
     if _is_memory(subject):
         return memory_holdout.stop(runtime, agent_id, by)
-    return _named(
+    return _apply_to_subject(
         runtime, agent_id, subject, lambda name: changes.stop(runtime, agent_id, name, by)
     )
 
@@ -170,7 +170,9 @@ def find_stopped(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adju
 
 def pin(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
     """Keep a subject as it is, whatever the evidence says; raises likewise."""
-    _named(runtime, agent_id, subject, lambda name: changes.pin(runtime.home, agent_id, name))
+    _apply_to_subject(
+        runtime, agent_id, subject, lambda name: changes.pin(runtime.home, agent_id, name)
+    )
     return Pinned(subject=subject, pinned=True)
 
 
@@ -183,7 +185,7 @@ def unpin(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
             raise NotFound(f"{subject!r} is not pinned", field="subject")
         return changes.unpin(runtime, agent_id, name)
 
-    _named(runtime, agent_id, subject, free)
+    _apply_to_subject(runtime, agent_id, subject, free)
     return Pinned(subject=subject, pinned=False)
 
 
@@ -252,7 +254,7 @@ class _Table:
         subject = Subject(kind=AdjustmentKind.SKILL, name=skill.name)
         shown = measured_skill(skill, evidence, self.mind, trials)
         found = effects(evidence, skill.name)
-        says, why = verdict(found[0], trials) if found else (Verdict.KEEP, "too_little_data")
+        says, why = verdict(found[0], trials) if found else (TrialVerdict.KEEP, "too_little_data")
         return Experiment(
             subject=address(subject),
             kind="skill",
@@ -292,7 +294,9 @@ class _Table:
         return tuple(map(Decision.of, same))[:DECISIONS]
 
 
-def _named(runtime: Runtime, agent_id: str, subject: str, act: Callable[[str], Answer]) -> Answer:
+def _apply_to_subject(
+    runtime: Runtime, agent_id: str, subject: str, act: Callable[[str], Answer]
+) -> Answer:
     """What comes of an act on a subject; raises NotFound naming what there is."""
     kind, _, name = subject.partition(":")
     if kind == AdjustmentKind.MODELS:

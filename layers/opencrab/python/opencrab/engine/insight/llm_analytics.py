@@ -15,7 +15,7 @@ from opencrab.domain.usage.ledger import Grouping, Period
 from opencrab.domain.value import MicroUsd, Unit, Value
 from opencrab.engine.learning.measures import (
     LITTLE,
-    Recent,
+    RecentSignals,
     choices_of,
     judge_turns,
     read_tallies,
@@ -182,7 +182,7 @@ def _adding(
         yield tally
 
 
-def _days(counts: Mapping[str, Mapping[str, int]], turns: Recent) -> tuple[DayOfUse, ...]:
+def _days(counts: Mapping[str, Mapping[str, int]], turns: RecentSignals) -> tuple[DayOfUse, ...]:
     whole = "" if turns.complete else day_of(turns.since + _DAY)
     ended = Counter(day_of(each.at) for each in turns.signals)
     spoke = Counter(day_of(each.at) for each in turns.signals if each.spoke)
@@ -223,7 +223,7 @@ def _shares(found: Analysis) -> tuple[ShareOfUse, ...]:
     )
 
 
-def _turns(turns: Recent, begun: datetime, now: datetime) -> TurnsTold:
+def _turns(turns: RecentSignals, begun: datetime, now: datetime) -> TurnsTold:
     spoke = sum(each.spoke for each in turns.signals)
     days = max((now - max(turns.since, begun)) / _DAY, 1.0)
     return TurnsTold(

@@ -60,15 +60,15 @@ def panes(runtime: Runtime, agent_id: str, machine: ReadMachine = no_machine) ->
     other = next((turn for turn in turns if turn.source is not Source.CLI), None)
     inspector = Inspector(thought=now.thought, action=now.action, result=now.result)
     return (
-        Pane(pane=PaneName.CHAT, data=_said(runtime.home.journal, other)),
-        Pane(pane=PaneName.CLI, data=_said(runtime.home.journal, typed)),
+        Pane(pane=PaneName.CHAT, data=_recent_lines_text(runtime.home.journal, other)),
+        Pane(pane=PaneName.CLI, data=_recent_lines_text(runtime.home.journal, typed)),
         Pane(pane=PaneName.PLAN, data=now.plan),
         Pane(pane=PaneName.INSPECTOR, data=inspector),
         Pane(pane=PaneName.VITALS, data=vitals(runtime, agent_id, machine, turns)),
     )
 
 
-def _said(journal: Journal, turn: Turn | None) -> str:
+def _recent_lines_text(journal: Journal, turn: Turn | None) -> str:
     """The newest words for everybody in a turn's session, a line each."""
     if turn is None:
         return ""

@@ -15,7 +15,7 @@ from opencrab.domain.learning.change import (
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.learning.settings import Trials
 from opencrab.domain.learning.signals import skill_pin
-from opencrab.domain.learning.treatment_effect import Effect, effects
+from opencrab.domain.learning.treatment_effect import SkillEffect, effects
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus, SourceType
 from opencrab.domain.value import Value
 from opencrab.engine.learning.measures import LITTLE, Measure, measure_of, week_of
@@ -120,7 +120,7 @@ def measured_skill(
     )
 
 
-def _trial(skill: AcquiredSkill, effect: Effect | None, mind: Mind, trials: Trials) -> TrialOf:
+def _trial(skill: AcquiredSkill, effect: SkillEffect | None, mind: Mind, trials: Trials) -> TrialOf:
     return TrialOf(
         turns=effect.turns if effect else 0,
         least_turns=trials.least_turns,

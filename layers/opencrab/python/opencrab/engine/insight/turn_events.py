@@ -87,7 +87,7 @@ Event = InputTold | ThoughtTold | ActionTold | ResultTold | GoalTold
 
 
 @dataclass(frozen=True)
-class Told:
+class TurnEvents:
     """A turn and its events so far.
 
     `busy` says that its last action has neither a result nor an end, `approving` that this action
@@ -100,7 +100,7 @@ class Told:
     approving: bool
 
 
-def tell(runtime: Runtime, turn_id: str, language: Language) -> Told | None:
+def tell(runtime: Runtime, turn_id: str, language: Language) -> TurnEvents | None:
     """A turn as events; None when it, or a part of it, is no longer kept."""
     try:
         recorded = runtime.home.journal.load(turn_id)
@@ -111,8 +111,8 @@ def tell(runtime: Runtime, turn_id: str, language: Language) -> Told | None:
     events = tuple(_Teller(runtime, account, language).events())
     last = next((call for call in account.calls if call.is_busy), None)
     if last is None or recorded.turn.status.is_end:
-        return Told(recorded.turn, events, busy=False, approving=False)
-    return Told(recorded.turn, events, busy=True, approving=last.is_asked)
+        return TurnEvents(recorded.turn, events, busy=False, approving=False)
+    return TurnEvents(recorded.turn, events, busy=True, approving=last.is_asked)
 
 
 class _Teller:

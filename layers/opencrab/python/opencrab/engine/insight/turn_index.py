@@ -34,7 +34,7 @@ _ALIVE = 100
 
 
 @dataclass(frozen=True)
-class Entry:
+class TurnEntry:
     """A turn's place among its agent's turns: ids sort by it."""
 
     id: str
@@ -43,7 +43,7 @@ class Entry:
 
 def entries(
     runtime: Runtime, agent_id: str, *, after: str | None = None, newest_first: bool = False
-) -> Iterator[Entry]:
+) -> Iterator[TurnEntry]:
     """An agent's turns whose first model call has ended, read as far as they are wanted."""
     since = runtime.clock.now() - LIFE
     rows = paginate(
@@ -54,7 +54,7 @@ def entries(
     return (_entry(row) for row in rows if row.n == _FIRST)
 
 
-def entry(usage: UsageLedger, agent_id: str, entry_id: str) -> Entry | None:
+def entry(usage: UsageLedger, agent_id: str, entry_id: str) -> TurnEntry | None:
     """One entry, or None."""
     try:
         return _entry(usage.row(agent_id, entry_id))
@@ -62,14 +62,14 @@ def entry(usage: UsageLedger, agent_id: str, entry_id: str) -> Entry | None:
         return None
 
 
-def is_settled(clock: Clock, entry: Entry) -> bool:
+def is_settled(clock: Clock, entry: TurnEntry) -> bool:
     """Whether no other entry can come in before this one."""
     return entry.id < row_time(clock.now() - SETTLED)
 
 
 def newest(runtime: Runtime, agent_id: str, most: int = 1) -> tuple[str, ...]:
     """The ids of the agent's newest turns: first those in their first call, then by entry."""
-    begun = [turn.id for turn in _begun(runtime, agent_id)]
+    begun = [turn.id for turn in _turns_in_first_call(runtime, agent_id)]
     ended = islice(entries(runtime, agent_id, newest_first=True), most)
     return tuple([*begun, *(each.turn_id for each in ended if each.turn_id not in begun)][:most])
 
@@ -82,7 +82,7 @@ def alive(runtime: Runtime, agent_id: str) -> tuple[Turn, ...]:
     return tuple(turn for turn in found if turn.agent_id == agent_id)
 
 
-def _begun(runtime: Runtime, agent_id: str) -> list[Turn]:
+def _turns_in_first_call(runtime: Runtime, agent_id: str) -> list[Turn]:
     """Turns in their first model call, the newest first."""
     begun = [
         turn
@@ -99,5 +99,5 @@ def _calls(journal: Journal, turn: Turn) -> bool:
     return all(isinstance(record, ModelIntent) for record in records)
 
 
-def _entry(row: UsageRow) -> Entry:
-    return Entry(row.id, row.turn_id)
+def _entry(row: UsageRow) -> TurnEntry:
+    return TurnEntry(row.id, row.turn_id)

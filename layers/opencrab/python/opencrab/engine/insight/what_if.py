@@ -111,7 +111,7 @@ def what_if(runtime: Runtime, agent_id: str, aliases: Mapping[str, str], period:
     runtime.home.agents.get(agent_id)
     current(runtime)
     until = runtime.clock.now()
-    meant = _meant(runtime.models, runtime.directory, aliases)
+    meant = _resolve_replacements(runtime.models, runtime.directory, aliases)
     learned = load_known(runtime.home.facts, agent_id)
     rows = _rows(runtime.home.usage, agent_id, period.since(until), until)
     found = replay_ledger(islice(rows, MOST_ROWS), meant, _prices(runtime.home.facts, meant))
@@ -153,7 +153,7 @@ class Sum:
 
 
 @dataclass
-class Ledger:
+class ReplayedLedger:
     """A replayed ledger: all of its calls, and those that another model would have answered."""
 
     calls: int = 0
@@ -161,10 +161,12 @@ class Ledger:
     sums: dict[tuple[Use, str, str], Sum] = field(default_factory=dict)
 
 
-def replay_ledger(rows: Iterable[UsageRow], meant: Sequence[Meant], price: PriceOf) -> Ledger:
+def replay_ledger(
+    rows: Iterable[UsageRow], meant: Sequence[Meant], price: PriceOf
+) -> ReplayedLedger:
     """Add a ledger up, row by row: what was cached stays cached, at the other model's price."""
     others = {each.model: each.other for each in meant}
-    ledger = Ledger()
+    ledger = ReplayedLedger()
     for row in rows:
         ledger.calls += 1
         ledger.cost += row.cost
@@ -192,13 +194,16 @@ def _add(found: Sum, row: UsageRow, price: PriceOf) -> None:
         found.uncounted += row.cost > 0
 
 
-def _meant(
+def _resolve_replacements(
     models: Models, directory: Directory | None, aliases: Mapping[str, str]
 ) -> tuple[Meant, ...]:
     found = dict[str, Meant]()
     for alias, wanted in aliases.items():
         place = f"aliases.{alias}"
-        model, other = _named(models, alias, place), _named(models, wanted, place)
+        model, other = (
+            _resolve_model_name(models, alias, place),
+            _resolve_model_name(models, wanted, place),
+        )
         if model in found:
             raise Invalid(
                 f"{found[model].alias!r} and {alias!r} both mean {model!r} now",
@@ -216,7 +221,7 @@ def _meant(
     return tuple(found.values())
 
 
-def _named(models: Models, reference: str, place: str) -> str:
+def _resolve_model_name(models: Models, reference: str, place: str) -> str:
     """The model that a reference means, set up or not."""
     name = model_named(models, reference)
     if name is not None:
@@ -253,7 +258,9 @@ def _rows(
     return paginate(rows, agent_id, limit=_PAGE, since=since, until=until)
 
 
-def _tasks(ledger: Ledger, evidence: Evidence, tallies: Iterable[Tally]) -> tuple[Replayed, ...]:
+def _tasks(
+    ledger: ReplayedLedger, evidence: Evidence, tallies: Iterable[Tally]
+) -> tuple[Replayed, ...]:
     """What was replayed, the dearest first."""
     latencies = _mean_latencies(tallies)
     tasks = []

@@ -9,7 +9,13 @@ from functools import cached_property
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.identifier import ulid
 from opencrab.domain.learning.aggregate import gather_evidence
-from opencrab.domain.learning.evidence import EVIDENCE, RECALLED_DAYS, STANDING, Evidence, Standing
+from opencrab.domain.learning.evidence import (
+    EVIDENCE,
+    RECALLED_DAYS,
+    STANDING,
+    ClosedEvidence,
+    Evidence,
+)
 from opencrab.domain.learning.evidence_retention import (
     RECALLED,
     RECALLED_A_DAY,
@@ -48,7 +54,7 @@ class Folded:
 
     ended: date
     stored: tuple[Fact, ...]
-    standing: Standing
+    standing: ClosedEvidence
     closing: dict[date, Evidence]
     open: dict[date, Evidence]
     later: dict[date, Evidence] = field(default_factory=dict)
@@ -92,7 +98,7 @@ def fold_day(
     stored = home.facts.page(agent_id, EVIDENCE, limit=_STANDING_AND_DAYS)
     now = clock.now()
     fact = next((fact for fact in stored if fact.id == STANDING), None)
-    standing = _fresh(fact.read(Standing) if fact else Standing(), worded)
+    standing = _fresh(fact.read(ClosedEvidence) if fact else ClosedEvidence(), worded)
     standing = _of_a_right_clock(standing, now, agent_id)
     whole = max(ended - timedelta(days=KEPT_DAYS - 1), _day(now - timedelta(days=KEPT_DAYS - 1)))
     first = whole
@@ -111,7 +117,10 @@ def fold_day(
 
 
 def split(
-    ended: date, standing: Standing, days: Mapping[date, Evidence], stored: tuple[Fact, ...] = ()
+    ended: date,
+    standing: ClosedEvidence,
+    days: Mapping[date, Evidence],
+    stored: tuple[Fact, ...] = (),
 ) -> Folded:
     """What is known when a day has ended: its last days stay open, and those before are closed.
 
@@ -143,7 +152,7 @@ def keep(facts: Facts, agent_id: str, folded: Folded, skills: Collection[str]) -
     ]
     if changed:
         facts.commit(*changed)
-    before = known[STANDING].read(Standing) if STANDING in known else Standing()
+    before = known[STANDING].read(ClosedEvidence) if STANDING in known else ClosedEvidence()
     if folded.closing or folded.standing != before:
         _close(facts, agent_id, folded, skills)
 
@@ -161,7 +170,7 @@ def _close(facts: Facts, agent_id: str, folded: Folded, skills: Collection[str])
     facts.commit(fact, *gone[:_REMOVED_AT_ONCE])
 
 
-def close_days(folded: Folded, skills: Collection[str]) -> Standing:
+def close_days(folded: Folded, skills: Collection[str]) -> ClosedEvidence:
     """Closed days with those that are closed now, without what is out of use, of one size."""
     newest, before = max(folded.closing), folded.standing
     evidence = sum(folded.closing.values(), before.evidence)
@@ -171,12 +180,12 @@ def close_days(folded: Folded, skills: Collection[str]) -> Standing:
     since = midnight(newest - timedelta(days=RECALLED_DAYS))
     recalled = {name: each for name, each in evidence.recalled.items() if each.at >= since}
     evidence = without(evidence, skills, seen).replaced(recalled=recalled)
-    return Standing(
+    return ClosedEvidence(
         closed_to=newest.isoformat(), seen=seen, evidence=trim_evidence(evidence, RECALLED)
     )
 
 
-def _of_a_right_clock(standing: Standing, now: datetime, agent_id: str) -> Standing:
+def _of_a_right_clock(standing: ClosedEvidence, now: datetime, agent_id: str) -> ClosedEvidence:
     """Closed days as they are known when a clock was ahead: today and tomorrow are not closed."""
     ended = ended_day(now, 0)
     if standing.closed_to <= ended.isoformat():
@@ -193,7 +202,7 @@ def _of_a_right_clock(standing: Standing, now: datetime, agent_id: str) -> Stand
 
 def _known_then(fact: Fact, worded: Mapping[str, datetime]) -> Evidence:
     """A day as it is stored, without skills that got new words since."""
-    day = Standing(closed_to=fact.id, evidence=fact.read(Evidence))
+    day = ClosedEvidence(closed_to=fact.id, evidence=fact.read(Evidence))
     return _fresh(day, worded).evidence
 
 
@@ -201,7 +210,7 @@ def _day(at: datetime) -> date:
     return at.astimezone(UTC).date()
 
 
-def _fresh(standing: Standing, worded: Mapping[str, datetime]) -> Standing:
+def _fresh(standing: ClosedEvidence, worded: Mapping[str, datetime]) -> ClosedEvidence:
     """Closed days without skills that got new words since they were closed."""
 
     def is_old(key: str) -> bool:

@@ -58,7 +58,7 @@ Alter = Callable[[Mind, AcquiredSkill | None], tuple[Mind, AcquiredSkill | None]
 
 
 @dataclass(frozen=True)
-class Change:
+class LearningChange:
     """An adjustment to be stored, with what it does, what it ends, and what holds `again` after it.
 
     `beside` is what is written together with it, where that is neither the mind nor a skill.
@@ -95,7 +95,7 @@ def adjustments(
 
 def adjustment(facts: Facts, agent_id: str, adjustment_id: str) -> Adjustment:
     """One change; raises NotFound."""
-    return _stored(facts, agent_id, adjustment_id).read(Adjustment)
+    return _require_adjustment(facts, agent_id, adjustment_id).read(Adjustment)
 
 
 def recent(facts: Facts, agent_id: str, since: datetime) -> tuple[Adjustment, ...]:
@@ -103,7 +103,7 @@ def recent(facts: Facts, agent_id: str, since: datetime) -> tuple[Adjustment, ..
     return tuple(_recent(facts, agent_id, since))
 
 
-def write(facts: Facts, agent_id: str, change: Change) -> Adjustment:
+def write(facts: Facts, agent_id: str, change: LearningChange) -> Adjustment:
     """Store an adjustment together with what it does, once.
 
     Raises Conflict where it can be done no longer, and Changed when others change the same all the
@@ -111,10 +111,10 @@ def write(facts: Facts, agent_id: str, change: Change) -> Adjustment:
     """
     for _ in range(_TRIES - 1):
         try:
-            return _written(facts, agent_id, change)
+            return _commit_change(facts, agent_id, change)
         except Changed:
             continue
-    return _written(facts, agent_id, change)
+    return _commit_change(facts, agent_id, change)
 
 
 def undo(runtime: Runtime, agent_id: str, adjustment_id: str, by: str) -> Adjustment:
@@ -146,7 +146,7 @@ def rolled_back(runtime: Runtime, agent_id: str, found: Adjustment, by: str) -> 
 def pin(home: Home, agent_id: str, subject: str) -> Mind:
     """Keep a skill or a mix as it is, whatever the evidence says; raises Invalid, NotFound."""
     named = _there(home.facts, agent_id, subject)
-    return _pinned(home, agent_id, lambda mind: with_pin(mind, named))
+    return _update_mind_with_retry(home, agent_id, lambda mind: with_pin(mind, named))
 
 
 def unpin(runtime: Runtime, agent_id: str, subject: str) -> Mind:
@@ -156,7 +156,9 @@ def unpin(runtime: Runtime, agent_id: str, subject: str) -> Mind:
     """
     named = Subject.of(subject)
     over = partial(let_go, runtime.home.facts, agent_id, named, runtime.clock.now())
-    return _pinned(runtime.home, agent_id, lambda mind: without_pin(mind, named), over)
+    return _update_mind_with_retry(
+        runtime.home, agent_id, lambda mind: without_pin(mind, named), over
+    )
 
 
 def stop(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
@@ -193,7 +195,7 @@ def stop(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
     )
     earlier = open_of(adjustments(facts, agent_id), named)
     return mark_announced(
-        agent_id, write(runtime.home.facts, agent_id, Change(made, alter, earlier))
+        agent_id, write(runtime.home.facts, agent_id, LearningChange(made, alter, earlier))
     )
 
 
@@ -227,7 +229,7 @@ def _recent(facts: Facts, agent_id: str, since: datetime) -> Iterator[Adjustment
     return takewhile(lambda each: each.at >= since, known)
 
 
-def _written(facts: Facts, agent_id: str, change: Change) -> Adjustment:
+def _commit_change(facts: Facts, agent_id: str, change: LearningChange) -> Adjustment:
     wanted = change.adjustment
     stored = facts.get(agent_id, ADJUSTMENT, wanted.id)
     if stored is not None and (change.was is None or stored.read(Adjustment).state is wanted.state):
@@ -239,22 +241,22 @@ def _written(facts: Facts, agent_id: str, change: Change) -> Adjustment:
         writes = [stored.holding(wanted)]
     writes += _ending(facts, agent_id, change)
     if change.again is not None:
-        fact = _stored(facts, agent_id, change.again.id)
+        fact = _require_adjustment(facts, agent_id, change.again.id)
         again = fact.read(Adjustment).replaced(ended_at=None, ended_by="")
         writes.append(fact.holding(again.replaced(state=AdjustmentState.APPLIED)))
     if change.alter is not None:
-        writes += _altered(facts, agent_id, change)
+        writes += _mind_and_skill_facts(facts, agent_id, change)
     if change.beside is not None:
         writes += change.beside()
     facts.commit(*writes)
     return wanted
 
 
-def _ending(facts: Facts, agent_id: str, change: Change) -> Iterator[Fact]:
+def _ending(facts: Facts, agent_id: str, change: LearningChange) -> Iterator[Fact]:
     """What a change ends; raises Conflict where somebody has followed it since it was read."""
     made = change.adjustment
     for earlier in change.ends:
-        fact = _stored(facts, agent_id, earlier.id)
+        fact = _require_adjustment(facts, agent_id, earlier.id)
         known = fact.read(Adjustment)
         if known.state is earlier.state:
             yield fact.holding(end_adjustment(known, AdjustmentState.SUPERSEDED, made.at, made.id))
@@ -264,7 +266,7 @@ def _ending(facts: Facts, agent_id: str, change: Change) -> Iterator[Fact]:
             )
 
 
-def _altered(facts: Facts, agent_id: str, change: Change) -> Iterator[Fact]:
+def _mind_and_skill_facts(facts: Facts, agent_id: str, change: LearningChange) -> Iterator[Fact]:
     wanted = change.adjustment
     known, held = facts.get(agent_id, MIND, MIND), None
     mind = known.read(Mind) if known else Mind()
@@ -278,13 +280,13 @@ def _altered(facts: Facts, agent_id: str, change: Change) -> Iterator[Fact]:
         yield known.holding(after) if known else new_fact(agent_id, MIND, MIND, after)
 
 
-def _taking_back(runtime: Runtime, agent_id: str, back: Adjustment) -> Change:
+def _taking_back(runtime: Runtime, agent_id: str, back: Adjustment) -> LearningChange:
     if back.kind is AdjustmentKind.EXPERIENCE:
         beside = restoring(runtime.home.facts, runtime.clock, agent_id, back)
-        return Change(back, was=AdjustmentState.APPLIED, beside=beside)
+        return LearningChange(back, was=AdjustmentState.APPLIED, beside=beside)
     again = before_it(_recent(runtime.home.facts, agent_id, _EVER), back)
     alter = _back(runtime, agent_id, back)
-    return Change(back, alter, was=AdjustmentState.APPLIED, again=again)
+    return LearningChange(back, alter, was=AdjustmentState.APPLIED, again=again)
 
 
 def _back(runtime: Runtime, agent_id: str, found: Adjustment) -> Alter:
@@ -334,19 +336,19 @@ def _stopped_mix(subject: Subject, known: Mind, alone: Mix) -> Alter:
     return alter
 
 
-def _pinned(
+def _update_mind_with_retry(
     home: Home, agent_id: str, change: Callable[[Mind], Mind], beside: Beside | None = None
 ) -> Mind:
     require_living(home.agents, agent_id)
     for _ in range(_TRIES - 1):
         try:
-            return _minded(home.facts, agent_id, change, beside)
+            return _update_mind(home.facts, agent_id, change, beside)
         except Changed:
             continue
-    return _minded(home.facts, agent_id, change, beside)
+    return _update_mind(home.facts, agent_id, change, beside)
 
 
-def _minded(
+def _update_mind(
     facts: Facts, agent_id: str, change: Callable[[Mind], Mind], beside: Beside | None
 ) -> Mind:
     fact = facts.get(agent_id, MIND, MIND)
@@ -376,7 +378,7 @@ def _there(facts: Facts, agent_id: str, text: str) -> Subject:
     return subject
 
 
-def _stored(facts: Facts, agent_id: str, adjustment_id: str) -> Fact:
+def _require_adjustment(facts: Facts, agent_id: str, adjustment_id: str) -> Fact:
     fact = facts.get(agent_id, ADJUSTMENT, adjustment_id)
     if fact is None:
         raise NotFound(f"there is no change {adjustment_id!r}", field="change_id")

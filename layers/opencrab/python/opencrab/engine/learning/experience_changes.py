@@ -56,13 +56,13 @@ def retiring(facts: Facts, agent_id: str, made: Adjustment) -> Beside:
     """
 
     def beside() -> Iterator[Fact]:
-        fact, lived = _stored(facts, agent_id, made.subject)
+        fact, lived = _require_experience(facts, agent_id, made.subject)
         if lived.retired_at is not None:
             raise Conflict(f"experience {lived.id!r} is retired already", field="change_id")
         if is_pinned(mind_of(facts, agent_id)[1], Subject(kind=made.kind, name=lived.id)):
             raise Conflict(f"experience {lived.id!r} is pinned", cure="let it go first: unpin it")
         if other := str(made.after.get(OTHER, "")):
-            stays, twin = _stored(facts, agent_id, other)
+            stays, twin = _require_experience(facts, agent_id, other)
             if twin.retired_at is not None:
                 raise Conflict(f"experience {other!r}, which says the same, is retired by now")
             yield stays.holding(twin)
@@ -79,7 +79,7 @@ def restoring(facts: Facts, clock: Clock, agent_id: str, made: Adjustment) -> Be
     """An experience as it was before it was retired; copies of an index are told to read it."""
 
     def beside() -> Iterator[Fact]:
-        fact, lived = _stored(facts, agent_id, made.subject)
+        fact, lived = _require_experience(facts, agent_id, made.subject)
         if lived.retired_at is None:
             raise Conflict(f"experience {lived.id!r} was brought back meanwhile")
         yield fact.holding(lived.replaced(retired_at=None, restored_at=made.ended_at))
@@ -153,7 +153,7 @@ def _shown_again(facts: Facts, clock: Clock, agent_id: str, over: Adjustment) ->
     yield rewritten(clock, agent_id, lived.id, kind=EXPERIENCE)
 
 
-def _stored(facts: Facts, agent_id: str, experience_id: str) -> tuple[Fact, Experience]:
+def _require_experience(facts: Facts, agent_id: str, experience_id: str) -> tuple[Fact, Experience]:
     fact = facts.get(agent_id, EXPERIENCE, experience_id)
     if fact is None:
         raise Conflict(f"experience {experience_id!r} was forgotten meanwhile", field="change_id")

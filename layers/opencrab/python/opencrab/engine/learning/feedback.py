@@ -63,7 +63,7 @@ def give(
     records = resolve_pointers(recorded.records, runtime.home.blobs)
     fact_id = _id(turn, by, key)
     language = runtime.home.agents.get(turn.agent_id).agent.language
-    said = _said(records) or _SILENT[language]
+    said = _last_speech_excerpt(records) or _SILENT[language]
     experience = Experience(
         id=fact_id,
         experience=_LIVED[thumbs or "remark"][language].format(said=said),
@@ -77,7 +77,9 @@ def give(
         session_id=turn.session_id,
         at=runtime.clock.now(),
     )
-    return _kept(runtime.home.facts, new_fact(turn.agent_id, EXPERIENCE, fact_id, experience))
+    return _store_feedback(
+        runtime.home.facts, new_fact(turn.agent_id, EXPERIENCE, fact_id, experience)
+    )
 
 
 def thumbs_of(experience: Experience) -> Thumbs | None:
@@ -100,7 +102,7 @@ def _check(thumbs: Thumbs | None, remark: str) -> None:
         )
 
 
-def _kept(facts: Facts, fact: Fact) -> Experience:
+def _store_feedback(facts: Facts, fact: Fact) -> Experience:
     """The fact as it is stored, by this call or by an earlier one with the same key."""
     wanted = fact.read(Experience)
     stored = facts.get(*fact.key)
@@ -124,7 +126,7 @@ def _id(turn: Turn, by: str, key: str) -> str:
     return ulid(int(ended.timestamp() * 1_000), hashlib.sha256(causes).digest())
 
 
-def _said(records: tuple[Record, ...]) -> str:
+def _last_speech_excerpt(records: tuple[Record, ...]) -> str:
     """What the agent said last in a turn, shortened."""
     said = ""
     for record in records:

@@ -11,10 +11,10 @@ from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Invalid
 from opencrab.domain.insight.figures import stretches
 from opencrab.domain.learning.aggregate import Judged, judged_turns
-from opencrab.domain.learning.model_selection import Choice
+from opencrab.domain.learning.model_selection import CandidateModel
 from opencrab.domain.learning.reward import opinions
 from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, Signals, signals_id
-from opencrab.domain.learning.treatment_effect import Effect
+from opencrab.domain.learning.treatment_effect import SkillEffect
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.usage.counters import Tally
 from opencrab.domain.usage.ledger import Period
@@ -37,7 +37,7 @@ _PERCENT = 100
 
 
 @dataclass(frozen=True)
-class Recent:
+class RecentSignals:
     """Signals of an agent's last turns, the newest first; `since` is from when on they are all.
 
     `complete` says that they reach as far back as was asked.
@@ -70,7 +70,7 @@ def read_tallies(runtime: Runtime, agent_id: str, period: Period) -> Iterator[Ta
         yield from runtime.home.tallies.between(agent_id, first, last)
 
 
-def recent(runtime: Runtime, agent_id: str, since: datetime | None = None) -> Recent:
+def recent(runtime: Runtime, agent_id: str, since: datetime | None = None) -> RecentSignals:
     """The signals of an agent's last turns, at most as far back as they are kept."""
     earliest = runtime.clock.now() - timedelta(days=KEPT_DAYS)
     whole = since is None or since >= earliest
@@ -83,29 +83,29 @@ def recent(runtime: Runtime, agent_id: str, since: datetime | None = None) -> Re
         fresh = [fact.read(Signals) for fact in page if fact.id >= bound]
         found.extend(fresh)
         if len(fresh) < _PAGE:
-            return Recent(tuple(found), since, complete=whole)
+            return RecentSignals(tuple(found), since, complete=whole)
         after = page[-1].id
-    return Recent(tuple(found), found[-1].at, complete=False)
+    return RecentSignals(tuple(found), found[-1].at, complete=False)
 
 
-def judge_turns(facts: Facts, agent_id: str, turns: Recent) -> tuple[Judged, ...]:
+def judge_turns(facts: Facts, agent_id: str, turns: RecentSignals) -> tuple[Judged, ...]:
     """What each of these turns was worth, by what is known of it now."""
     page = facts.page(agent_id, EXPERIENCE, limit=MOST_EXPERIENCES, newest_first=True)
     lived = sorted((fact.read(Experience) for fact in page), key=lambda each: each.at)
     return judged_turns(turns.signals, opinions(lived))
 
 
-def choices_of(models: Models, agent: Agent) -> Mapping[str, Choice]:
+def choices_of(models: Models, agent: Agent) -> Mapping[str, CandidateModel]:
     """The models that an agent may choose, by the first alias of each."""
     found = distinct(choices(models, agent))
     return {
-        alias: Choice(name=info.name, price=info.price)
+        alias: CandidateModel(name=info.name, price=info.price)
         for alias, info in found.items()
         if info.price is not None
     }
 
 
-def measure_of(effect: Effect | None) -> Measure:
+def measure_of(effect: SkillEffect | None) -> Measure:
     """An effect as people read it."""
     if effect is None:
         return Measure(reason=LITTLE)

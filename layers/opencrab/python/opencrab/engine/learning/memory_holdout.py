@@ -16,7 +16,7 @@ from opencrab.domain.learning.change import (
 )
 from opencrab.domain.skills.skill import AcquiredSkill
 from opencrab.engine.learning.changes import (
-    Change,
+    LearningChange,
     adjustments,
     mark_announced,
     mind_of,
@@ -36,7 +36,7 @@ def stop(runtime: Runtime, agent_id: str, by: str) -> Adjustment:
     facts, now = runtime.home.facts, runtime.clock.now()
     percent = memory_percent(mind_of(facts, agent_id), runtime.rules.trials)
     if percent == 0:
-        raise _shown()
+        raise _nothing_hidden_error()
     made = Adjustment(
         id=adjustment_id(now, MEMORIES.text, by),
         at=now,
@@ -49,15 +49,15 @@ def stop(runtime: Runtime, agent_id: str, by: str) -> Adjustment:
     )
     earlier = open_of(adjustments(facts, agent_id), MEMORIES)
     return mark_announced(
-        agent_id, write(runtime.home.facts, agent_id, Change(made, _pinned, earlier))
+        agent_id, write(runtime.home.facts, agent_id, LearningChange(made, _pin_memories, earlier))
     )
 
 
-def _pinned(mind: Mind, skill: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
+def _pin_memories(mind: Mind, skill: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
     if is_pinned(mind, MEMORIES):
-        raise _shown()
+        raise _nothing_hidden_error()
     return with_pin(mind, MEMORIES), skill
 
 
-def _shown() -> Conflict:
+def _nothing_hidden_error() -> Conflict:
     return Conflict("no search hides memories of this agent", field="subject")

@@ -19,7 +19,7 @@ from opencrab.domain.learning.review_period import Remark
 from opencrab.domain.learning.skill_lifecycle import retire_skill
 from opencrab.domain.skills.skill import AcquiredSkill, Effectiveness, SkillStatus
 from opencrab.engine.learning.changes import (
-    Change,
+    LearningChange,
     adjustment,
     adjustments,
     mark_announced,
@@ -67,7 +67,7 @@ def follow(runtime: Runtime, agent_id: str, change_id: str, by: str) -> Adjustme
     if found.kind is AdjustmentKind.MODELS:
         change = _mixing(runtime, agent_id, made)
     elif found.kind is AdjustmentKind.EXPERIENCE:
-        change = Change(
+        change = LearningChange(
             followed_proposal(made), beside=retiring(runtime.home.facts, agent_id, made)
         )
     else:
@@ -87,7 +87,7 @@ def find_followed(runtime: Runtime, agent_id: str, change_id: str, by: str) -> A
     return follow(runtime, agent_id, change_id, by)
 
 
-def _mixing(runtime: Runtime, agent_id: str, made: Adjustment) -> Change:
+def _mixing(runtime: Runtime, agent_id: str, made: Adjustment) -> LearningChange:
     """A proposed mix, with what its models are worth now as the beginning of its future."""
     profile, name = runtime.home.agents.get(agent_id), made.subject
     why = fixed_for(profile.agent, profile.mind, name)
@@ -104,10 +104,10 @@ def _mixing(runtime: Runtime, agent_id: str, made: Adjustment) -> Change:
             )
     then = then_of(load_known(runtime.home.facts, agent_id).evidence, name, models.values())
     watched = made.replaced(evidence={**made.evidence, "then": then})
-    return Change(watched, apply_mix(name, made.before, made.after))
+    return LearningChange(watched, apply_mix(name, made.before, made.after))
 
 
-def _retiring(found: Adjustment, made: Adjustment) -> Change:
+def _retiring(found: Adjustment, made: Adjustment) -> LearningChange:
     """A skill that is to be retired; all else is advice, and no change."""
     remark = found.after.get("remark")
     if remark != Remark.RETIRE:
@@ -127,7 +127,7 @@ def _retiring(found: Adjustment, made: Adjustment) -> Change:
             raise Conflict(f"skill {subject.name!r} is pinned", cure="let it go first: unpin it")
         return mind, retire_skill(skill, made.at, owner=made.by, effectiveness=_effect(found))
 
-    return Change(made.replaced(after={"status": SkillStatus.ARCHIVED.value}), alter)
+    return LearningChange(made.replaced(after={"status": SkillStatus.ARCHIVED.value}), alter)
 
 
 def _effect(found: Adjustment) -> Effectiveness | None:

@@ -30,7 +30,7 @@ from opencrab.domain.turn.record import (
 )
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.usage.ledger import row_id
-from opencrab.engine.consequence import Ending, Following
+from opencrab.engine.consequence import FollowUp, TurnEnding
 from opencrab.engine.skills.offering import count_use
 from opencrab.engine.turn.work import NO_DEEDS, Consequence, Work
 
@@ -61,8 +61,8 @@ class SignalsConsequence(Consequence):
     To measure is not worth a failure: it is asked last, for the spare item of the transaction.
     """
 
-    def on_close(self, work: Work, ending: Ending) -> Following:
-        return Following(spare=signals(work, ending))
+    def on_close(self, work: Work, ending: TurnEnding) -> FollowUp:
+        return FollowUp(spare=signals(work, ending))
 
     def after_close(self, work: Work) -> None:
         """Count which acquired skills the turn was given; the journal is what measures go by."""
@@ -74,7 +74,7 @@ class SignalsConsequence(Consequence):
                 )
 
 
-def signals(work: Work, ending: Ending) -> Fact | None:
+def signals(work: Work, ending: TurnEnding) -> Fact | None:
     """The fact that is written with a turn's end; None for a job and where no model was asked.
 
     Who served is in the order of the first calls. A model's latency is that of all its calls
@@ -86,7 +86,7 @@ def signals(work: Work, ending: Ending) -> Fact | None:
     asked = (*transcript.asked, *_last(work, ending.records))
     if work.job is not None or not asked or turn.ended_at is None:
         return None
-    mind, found = work.profile.mind, _found(work)
+    mind, found = work.profile.mind, _found_memory_ids(work)
     trial = skills_on_trial(mind)
     given = (name for intent, _ in asked for name in intent.skills if name in trial)
     answer = _Answered.of(work)
@@ -97,7 +97,7 @@ def signals(work: Work, ending: Ending) -> Fact | None:
         at=turn.ended_at,
         trigger=turn.trigger,
         status=turn.status,
-        served=_served(turn, asked),
+        served=_calls_by_model(turn, asked),
         given=_once(given),
         held=_once(name for intent, _ in asked for name in intent.skills_held if name in trial),
         asked=_once(name for name in transcript.skills_asked if name in trial),
@@ -126,7 +126,9 @@ def _last(work: Work, records: Iterable[Record]) -> Iterator[tuple[ModelIntent, 
             yield intent, record
 
 
-def _served(turn: Turn, asked: Iterable[tuple[ModelIntent, ModelResult]]) -> tuple[Served, ...]:
+def _calls_by_model(
+    turn: Turn, asked: Iterable[tuple[ModelIntent, ModelResult]]
+) -> tuple[Served, ...]:
     """The calls by model, purpose and type of task."""
     made: dict[tuple[str, str, str], Served] = {}
     for intent, result in asked:
@@ -184,7 +186,7 @@ def _searches(work: Work) -> Iterator[MemoriesFound]:
     return (effect for effect in work.transcript.effects if isinstance(effect, MemoriesFound))
 
 
-def _found(work: Work) -> tuple[str, ...]:
+def _found_memory_ids(work: Work) -> tuple[str, ...]:
     return _once(name for effect in _searches(work) for name in effect.ids)[:MEMORIES]
 
 
@@ -199,7 +201,7 @@ def _useful(work: Work, speech: str, found: frozenset[str]) -> tuple[str, ...]:
     useful: list[str] = []
     steps = work.transcript.steps
     for place, step in enumerate(steps):
-        shown = dict(_shown(step.results.values()))
+        shown = dict(_memory_excerpts(step.results.values()))
         if not shown:
             continue
         later = (call for other in steps[place + 1 :] for call in other.answer.calls)
@@ -209,7 +211,7 @@ def _useful(work: Work, speech: str, found: frozenset[str]) -> tuple[str, ...]:
     return tuple(name for name in _once(useful) if name in found)
 
 
-def _shown(results: Iterable[CallResult]) -> Iterator[tuple[str, str]]:
+def _memory_excerpts(results: Iterable[CallResult]) -> Iterator[tuple[str, str]]:
     """The memories that searches showed, with their words."""
     for result in results:
         ids = {
@@ -234,7 +236,7 @@ def _words(call: Call) -> str:
     )
 
 
-def _success(work: Work, ending: Ending) -> bool | None:
+def _success(work: Work, ending: TurnEnding) -> bool | None:
     """Whether the task that the turn served was confirmed or failed; None where neither is known.
 
     A task is confirmed by what its turns did, and a goal's report where all that it claims is.

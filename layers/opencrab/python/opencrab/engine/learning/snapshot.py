@@ -7,7 +7,7 @@ from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import Mind
 from opencrab.domain.learning.change import Adjustment
 from opencrab.domain.learning.evidence import Evidence
-from opencrab.domain.learning.model_selection import Choice, Ground
+from opencrab.domain.learning.model_selection import CandidateModel, SelectionInput
 from opencrab.domain.learning.settings import Trials
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.skills.skill import AcquiredSkill
@@ -37,7 +37,7 @@ class Findings:
     frozen: bool
     trials: Trials
     routing: Routing
-    choices: dict[str, Choice]
+    choices: dict[str, CandidateModel]
     day_micro_usd: MicroUsd
 
     @property
@@ -50,9 +50,9 @@ class Findings:
         """Whether anything may follow from what is known."""
         return self.agent.answers and not self.frozen
 
-    def ground(self) -> Ground:
+    def ground(self) -> SelectionInput:
         """What a choice of models rests on."""
-        return Ground(
+        return SelectionInput(
             agent=self.agent,
             mind=self.mind,
             routing=self.routing,

@@ -24,7 +24,13 @@ from opencrab.domain.memory.memory import (
     MemoryContent,
     Provenance,
 )
-from opencrab.domain.memory.write_policy import Reason, Ruling, Verdict, confidence, judge_memory
+from opencrab.domain.memory.write_policy import (
+    MemoryVerdict,
+    Reason,
+    Ruling,
+    confidence,
+    judge_memory,
+)
 from opencrab.domain.value import Identifier, Unit, Value
 from opencrab.engine.memory import records
 from opencrab.engine.memory.reading import session_of
@@ -80,7 +86,7 @@ class MemoryChange(Value, defer_build=False):
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredMemory:
     """A memory as it is stored, and in which version."""
 
     memory: Memory
@@ -88,11 +94,11 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Taken:
+class CurationOutcome:
     """What became of something new: a memory of its own, or a change of one that was there."""
 
     ruling: Ruling
-    kept: Kept
+    kept: StoredMemory
 
 
 @dataclass(frozen=True)
@@ -131,13 +137,13 @@ class Memories:
             after = page[-1].id
         return tuple(found), after
 
-    def get(self, memory_id: str) -> Kept:
+    def get(self, memory_id: str) -> StoredMemory:
         """One memory; raises NotFound."""
         self.runtime.home.agents.get(self.agent_id)
         fact = self._stored(memory_id)
-        return Kept(fact.read(Memory), fact.version)
+        return StoredMemory(fact.read(Memory), fact.version)
 
-    def add(self, new: NewMemory, *beside: Fact) -> Taken:
+    def add(self, new: NewMemory, *beside: Fact) -> CurationOutcome:
         """Take in something new; raises Invalid where the gate turns it away, and Refused.
 
         Facts `beside` it are written together with it; raises Changed where those do not fit.
@@ -145,7 +151,7 @@ class Memories:
         self._require_living()
         memory = self._made(new)
 
-        def taken() -> tuple[Taken, list[Fact]]:
+        def taken() -> tuple[CurationOutcome, list[Fact]]:
             facts = records.similar(
                 self.runtime.home.facts, self.runtime.search, self.agent_id, memory.content
             )
@@ -162,25 +168,27 @@ class Memories:
                 fact = known.holding(after)
                 counts = [records.rewritten(self.runtime.clock, self.agent_id, after.id)]
             changes = [fact, *counts, *linking, *self._minding(after), *beside]
-            return Taken(verdict.ruling, Kept(after, fact.version)), changes
+            return CurationOutcome(verdict.ruling, StoredMemory(after, fact.version)), changes
 
         return self._committed(taken)
 
-    def change(self, memory_id: str, change: MemoryChange, *, version: int | None = None) -> Kept:
+    def change(
+        self, memory_id: str, change: MemoryChange, *, version: int | None = None
+    ) -> StoredMemory:
         """Change a memory, if that is still its version; new words go through the gate."""
         self._require_living()
 
-        def changed() -> tuple[Kept, list[Fact]]:
+        def changed() -> tuple[StoredMemory, list[Fact]]:
             fact = self._stored(memory_id)
             _require_version(fact, version)
             stored = fact.read(Memory)
             memory = self._changed(stored, change)
             if memory == stored:
-                return Kept(stored, fact.version), []
+                return StoredMemory(stored, fact.version), []
             after = fact.holding(memory)
             told = records.rewritten(self.runtime.clock, self.agent_id, memory.id)
             changes = [after, told, *self._relinked(stored, memory), *self._minding(memory)]
-            return Kept(memory, after.version), changes
+            return StoredMemory(memory, after.version), changes
 
         return self._committed(changed)
 
@@ -256,7 +264,7 @@ class Memories:
         )
         return self._let_in(judge_memory(new, (), replaces=stored)).replaced(**said)
 
-    def _let_in(self, verdict: Verdict) -> Memory:
+    def _let_in(self, verdict: MemoryVerdict) -> Memory:
         """The memory as the gate would store it; what is turned away is counted first."""
         if verdict.memory is not None and verdict.reason is None:
             return verdict.memory

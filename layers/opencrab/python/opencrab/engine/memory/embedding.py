@@ -27,7 +27,7 @@ from opencrab.engine.models import router
 from opencrab.engine.runtime import Rules
 from opencrab.ports.agents import Agents
 from opencrab.ports.clock import Clock
-from opencrab.ports.memory.search import Meant
+from opencrab.ports.memory.search import TextVectors
 from opencrab.ports.models.model import Directory, Embedder, Embeddings, ModelInfo, Models
 from opencrab.ports.turn.journal import Boundary, Change, Journal
 
@@ -51,18 +51,18 @@ class _Call:
     amount: MicroUsd
 
 
-class Choice(Models, Directory, Protocol):
+class EmbeddingModels(Models, Directory, Protocol):
     """The models, and which of them makes vectors."""
 
 
 class MeteredEmbedder:
-    """`ports.memory.search.Meaning` by the model of use `embedding`, within the agent's budget."""
+    """`ports.memory.search.TextEmbedder` by the model of use `embedding`, within a budget."""
 
     def __init__(
         self,
         journal: Journal,
         agents: Agents,
-        models: Choice,
+        models: EmbeddingModels,
         clock: Clock,
         rules: Rules,
     ) -> None:
@@ -82,7 +82,7 @@ class MeteredEmbedder:
 
     def of(
         self, agent_id: str, texts: tuple[str, ...], *, at_most_seconds: float | None = None
-    ) -> Meant | None:
+    ) -> TextVectors | None:
         now = self._clock.monotonic_ms()
         if not texts or now < self._quiet_until.get(agent_id, now):
             return None
@@ -93,7 +93,9 @@ class MeteredEmbedder:
             log.warning("agent_id=%s | found by words alone: %s", agent_id, error.message)
             return None
 
-    def _meant(self, agent_id: str, texts: tuple[str, ...], at_most_seconds: float | None) -> Meant:
+    def _meant(
+        self, agent_id: str, texts: tuple[str, ...], at_most_seconds: float | None
+    ) -> TextVectors:
         turn = self._turn(agent_id)
         boundary = self._journal.boundary(turn)
         if boundary.frozen is not None:
@@ -190,7 +192,7 @@ class MeteredEmbedder:
             self._journal.commit(Change(turn=ended, expected=turn.sequence, at=now))
             raise
 
-    def _asked(self, call: _Call, turn: Turn, intent: ModelIntent, seconds: float) -> Meant:
+    def _asked(self, call: _Call, turn: Turn, intent: ModelIntent, seconds: float) -> TextVectors:
         started = self._clock.monotonic_ms()
         try:
             found = call.embedder.embed(call.texts, timeout_seconds=seconds)
@@ -211,7 +213,7 @@ class MeteredEmbedder:
             at=self._clock.now(),
         )
         self._end(turn, intent, result, TurnStatus.COMPLETED)
-        return Meant(intent.model, found.vectors)
+        return TextVectors(intent.model, found.vectors)
 
     def _failed(self, turn: Turn, intent: ModelIntent, error: Unanswered, started: float) -> None:
         counted = error.usage if error.usage is not None and error.usage.is_counted else None

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from opencrab.domain.agents.agent_state import MIND, Mind
 from opencrab.domain.document import Fact, new_fact
-from opencrab.domain.erasure.request import FORGOTTEN, MARKS_KEPT, Mark, Scope
+from opencrab.domain.erasure.request import FORGOTTEN, MARKS_KEPT, ErasureMark, Scope
 from opencrab.domain.errors import Invalid, Refused, Unavailable
 from opencrab.domain.memory.memory import LINKS, MEMORY, REWRITTEN, Memory, Rewritten
 from opencrab.domain.memory.search_row import RowKind, row_of_memory
@@ -81,7 +81,7 @@ def one_refused(facts: Facts, agent_id: str, reason: Reason) -> Fact:
 def mark_of(clock: Clock, agent_id: str, memory: Memory) -> Fact:
     """What tells every copy of an index to drop a memory."""
     now = clock.now()
-    mark = Mark(scope=Scope.MEMORY, refs=(row_of_memory(memory).id,), at=now)
+    mark = ErasureMark(scope=Scope.MEMORY, refs=(row_of_memory(memory).id,), at=now)
     mark_id, ends = clock.new_id(), now + MARKS_KEPT
     return new_fact(agent_id, FORGOTTEN, mark_id, mark, expires_at=ends)
 

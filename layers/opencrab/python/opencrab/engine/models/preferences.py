@@ -17,7 +17,7 @@ from opencrab.domain.models.routing import LlmConfig
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.models.model import Directory, Models, ProviderState
-from opencrab.ports.models.preferences import PreferenceStore, Stored
+from opencrab.ports.models.preferences import PreferenceStore, StoredPreferences
 
 ATTEMPTS = 20
 """How often a change that is meant for any version is made, while others are faster."""
@@ -25,7 +25,7 @@ ATTEMPTS = 20
 Alter = Callable[[Preferences], Preferences]
 
 
-def current(runtime: Runtime) -> Stored:
+def current(runtime: Runtime) -> StoredPreferences:
     """What is kept, after this process has taken it over."""
     stored = runtime.home.preferences.get()
     runtime.models.refresh(stored.version)
@@ -43,7 +43,7 @@ def directory_of(directory: Directory | None) -> Directory:
 
 def change_aliases(
     runtime: Runtime, aliases: Mapping[str, str] | None, *, version: int | None = None
-) -> Stored:
+) -> StoredPreferences:
     """Replace all aliases, or return to the configured ones.
 
     Raises Invalid for one that leads nowhere or in a circle, Conflict when `version` is given and
@@ -65,7 +65,7 @@ def change_aliases(
 
 def change_fallback(
     runtime: Runtime, fallback: Iterable[str] | None, *, version: int | None = None
-) -> Stored:
+) -> StoredPreferences:
     """Replace who is asked when a model fails, or return to the configured ones.
 
     Raises Invalid for one that leads nowhere or is there already, Conflict as `change_aliases`.
@@ -97,7 +97,7 @@ def change_provider(
     *,
     key: str | None = None,
     version: int | None = None,
-) -> Stored:
+) -> StoredPreferences:
     """Change what is said of one provider, and keep its key.
 
     In `changes` None returns a matter to the configuration. Who moves a provider that has a key
@@ -139,7 +139,7 @@ def change_prices(
     *,
     allow_lower: bool = False,
     version: int | None = None,
-) -> tuple[Stored, Mapping[str, Fall]]:
+) -> tuple[StoredPreferences, Mapping[str, Fall]]:
     """Take over prices that are not older than what is kept; None forgets what was fetched.
 
     Those that fall far change nothing and are answered, unless `allow_lower` says that they may: a
@@ -241,7 +241,7 @@ def require_config(models: Models, config: LlmConfig, model: str | None) -> None
             )
 
 
-def _change(runtime: Runtime, alter: Alter, version: int | None) -> Stored:
+def _change(runtime: Runtime, alter: Alter, version: int | None) -> StoredPreferences:
     """Save what `alter` makes of the preferences; made anew when others were faster."""
     attempts = ATTEMPTS if version is None else 1
     while True:
@@ -285,7 +285,7 @@ def _leads(
     return True
 
 
-def _require_version(stored: Stored, version: int | None) -> None:
+def _require_version(stored: StoredPreferences, version: int | None) -> None:
     if version is not None and version != stored.version:
         raise Conflict(
             f"these settings are at version {stored.version} now",
@@ -341,7 +341,11 @@ def _with_key(
 
 
 def _take_back(
-    preferences: PreferenceStore, models: Models, name: str, before: ProviderChange, saved: Stored
+    preferences: PreferenceStore,
+    models: Models,
+    name: str,
+    before: ProviderChange,
+    saved: StoredPreferences,
 ) -> None:
     """Return to the old key of a provider, if nobody changed anything since.
 

@@ -13,7 +13,7 @@ from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Invalid
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.models.fault import Course, Fault
-from opencrab.domain.models.health import Health
+from opencrab.domain.models.health import BreakerState
 from opencrab.domain.models.optimization import Leave
 from opencrab.domain.models.routing import Basis, Lot, ModelChosen, Use
 from opencrab.domain.models.traffic_split import Mix
@@ -50,8 +50,8 @@ class Pick:
 
     model: ChatModel
     again: int = 0
-    probe: Health | None = None
-    health: Health | None = None
+    probe: BreakerState | None = None
+    health: BreakerState | None = None
 
 
 def leader(
@@ -92,7 +92,7 @@ def candidates(models: Models, leader: ChatModel, agent: Agent) -> tuple[ChatMod
     takes a place must have a price and know how to call actions. Raises Invalid when a private
     agent has no private model.
     """
-    others = (_found(models, name) for name in models.routing.fallback)
+    others = (_find_model(models, name) for name in models.routing.fallback)
     able = [model for model in others if model is not None and _stands_in(model)]
     confined = leader.info.private or agent.llm.private
     listed = [leader, *able]
@@ -111,7 +111,7 @@ def candidates(models: Models, leader: ChatModel, agent: Agent) -> tuple[ChatMod
 def pick(
     listed: Sequence[ChatModel],
     attempts: Sequence[Attempt],
-    health: Mapping[str, Health],
+    health: Mapping[str, BreakerState],
     now: datetime,
 ) -> Pick | None:
     """Whom to ask now; None when everybody has had their chance.
@@ -128,7 +128,7 @@ def pick(
         again = by_name.get(last.model)
         if again is not None and last.fault.course is Course.RETRY and failures <= RETRIES:
             return Pick(again, failures)
-    rest = _untried(listed, attempts)
+    rest = _untried_models(listed, attempts)
     well = [model for model in rest if not _is_paused(model, health, now)]
     for model in (*well, *rest):
         known = health.get(model.info.provider)
@@ -154,14 +154,14 @@ def _stands_in(model: ChatModel) -> bool:
     return model.info.functions and model.info.price is not None
 
 
-def _found(models: Models, name: str) -> ChatModel | None:
+def _find_model(models: Models, name: str) -> ChatModel | None:
     try:
         return models.get(name)
     except Invalid:
         return None
 
 
-def _untried(listed: Sequence[ChatModel], attempts: Sequence[Attempt]) -> list[ChatModel]:
+def _untried_models(listed: Sequence[ChatModel], attempts: Sequence[Attempt]) -> list[ChatModel]:
     failed = {attempt.model for attempt in attempts}
     ill = {a.model.partition(":")[0] for a in attempts if a.fault.is_illness}
     return [
@@ -171,7 +171,7 @@ def _untried(listed: Sequence[ChatModel], attempts: Sequence[Attempt]) -> list[C
     ]
 
 
-def _is_paused(model: ChatModel, health: Mapping[str, Health], now: datetime) -> bool:
+def _is_paused(model: ChatModel, health: Mapping[str, BreakerState], now: datetime) -> bool:
     known = health.get(model.info.provider)
     return known is not None and known.is_paused(now)
 
@@ -205,7 +205,7 @@ def lots(models: Models, agent: Agent, mixes: Iterable[Mix], turn_id: str) -> tu
     """
     if agent.llm.aim.leave is Leave.OFF:
         return ()
-    return tuple(_drawn(models, agent, mixes, turn_id))
+    return tuple(_draw_lots(models, agent, mixes, turn_id))
 
 
 def shares(models: Models, agent: Agent, mix: Mix) -> dict[str, float]:
@@ -217,7 +217,7 @@ def shares(models: Models, agent: Agent, mix: Mix) -> dict[str, float]:
     return _shares(mix, choices(models, agent, mix.weights))
 
 
-def _drawn(models: Models, agent: Agent, mixes: Iterable[Mix], turn_id: str) -> Iterator[Lot]:
+def _draw_lots(models: Models, agent: Agent, mixes: Iterable[Mix], turn_id: str) -> Iterator[Lot]:
     for mix in mixes:
         known = choices(models, agent, mix.weights)
         left = _shares(mix, known)

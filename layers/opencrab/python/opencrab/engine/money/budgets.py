@@ -18,7 +18,7 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Budgets:
+class BudgetLimits:
     """What may be spent; `changed` names the limits that were set at run time."""
 
     limits: Limits
@@ -28,7 +28,7 @@ class Budgets:
     drawn: tuple[Drawn, ...]
 
 
-def budgets(runtime: Runtime, agent: Agent | None = None) -> Budgets:
+def budgets(runtime: Runtime, agent: Agent | None = None) -> BudgetLimits:
     """The budgets of the installation, and of one agent too, as they stand today (UTC)."""
     configured, changes = runtime.rules.limits, runtime.home.budgets.limits()
     limits = configured.changed(changes)
@@ -38,7 +38,7 @@ def budgets(runtime: Runtime, agent: Agent | None = None) -> Budgets:
         of_agent = limits.agent_day(agent.day_limit_micro_usd)
         most[agent_scope(agent.id)] = of_agent
         most[heartbeat_scope(agent.id)] = of_agent * limits.heartbeat_percent // 100
-    return Budgets(
+    return BudgetLimits(
         limits=limits,
         configured=configured,
         changed=tuple(name for name in LIMITS if name in changes),

@@ -2,7 +2,7 @@
 
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import MicroUsd
-from opencrab.ports.models.model import ChatRequest, ModelInfo, Said
+from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
 
 
 def reservation(info: ModelInfo, request: ChatRequest, body: bytes) -> MicroUsd:
@@ -16,7 +16,9 @@ def reservation(info: ModelInfo, request: ChatRequest, body: bytes) -> MicroUsd:
             f"the price of model {info.name!r} is unknown, so it may not be used",
             cure="set it in config/pricing.toml, or choose another model",
         )
-    images = [image for turn in request.turns if isinstance(turn, Said) for image in turn.images]
+    images = [
+        image for turn in request.turns if isinstance(turn, ChatMessage) for image in turn.images
+    ]
     # Bytes, not an estimate: no tokenizer makes more tokens than bytes, so the bill cannot be
     # higher.
     words = len(body) - sum(len(image.data) for image in images)

@@ -26,7 +26,7 @@ from opencrab.engine.autonomy.sweep import admit_due, sweep
 from opencrab.engine.conversation.delivery import deliver
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.background import run_background
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.documents import Facts
 from opencrab.ports.home import Home
@@ -97,7 +97,7 @@ class Woken(Value):
     task: str | None = None
 
 
-class World:
+class SimulatedWorld:
     """What happens around the agents: the same for the same seed.
 
     `told` is when each of them was told of something: the world's own record, not the agent's.
@@ -132,7 +132,7 @@ def simulate(
     runtime: Runtime, clock: Days, names: dict[str, str], *, hours: float, seed: int
 ) -> Simulated:
     """Let agents live; `names` are theirs by their ids."""
-    agent_ids, world = tuple(names), World(runtime, seed)
+    agent_ids, world = tuple(names), SimulatedWorld(runtime, seed)
     end, hour = clock.now() + timedelta(hours=hours), 0
     while clock.now() < end:
         if clock.now() >= end - timedelta(hours=hours) + timedelta(hours=hour + 1):
@@ -142,7 +142,9 @@ def simulate(
         _work(runtime)
         _pass_minute(runtime, clock)
     _work(runtime)
-    by_agent = {name: _lived(runtime.home, id_, world.told[id_]) for id_, name in names.items()}
+    by_agent = {
+        name: _agent_summary(runtime.home, id_, world.told[id_]) for id_, name in names.items()
+    }
     return _together(by_agent, hours, seed)
 
 
@@ -164,17 +166,17 @@ def _beats_until(facts: Facts, until: datetime) -> list[datetime]:
 def _work(runtime: Runtime) -> None:
     """Handle everything that can be handled now."""
     home = runtime.home
-    handled: tuple[tuple[Queue, Callable[[Delivery], Outcome]], ...] = (
+    handled: tuple[tuple[Queue, Callable[[Delivery], MessageOutcome]], ...] = (
         (home.beats, lambda each: deliver_beat(runtime, each)),
         (home.turns, lambda each: run_turn(runtime, each, Pace())),
         (home.deliveries, lambda each: deliver(runtime, each)),
         (home.compactions, lambda each: run_background(runtime, each, Pace())),
     )
-    while any(_drained(runtime.rules, queue, handle) for queue, handle in handled):
+    while any(_drain_queue(runtime.rules, queue, handle) for queue, handle in handled):
         admit_due(runtime)
 
 
-def _drained(rules: Rules, queue: Queue, handle: Callable[[Delivery], Outcome]) -> bool:
+def _drain_queue(rules: Rules, queue: Queue, handle: Callable[[Delivery], MessageOutcome]) -> bool:
     any_done = False
     while True:
         seconds = rules.visibility_seconds
@@ -182,7 +184,7 @@ def _drained(rules: Rules, queue: Queue, handle: Callable[[Delivery], Outcome]) 
         if delivery is None:
             return any_done
         any_done = True
-        if handle(delivery) is Outcome.FINISHED:
+        if handle(delivery) is MessageOutcome.FINISHED:
             queue.done(delivery.receipt)
 
 
@@ -214,7 +216,7 @@ def _was_open(goal: Goal | None, at: datetime) -> bool:
     return goal.ended_at is None or at <= goal.ended_at
 
 
-def _lived(home: Home, agent_id: str, told: list[datetime]) -> Lived:
+def _agent_summary(home: Home, agent_id: str, told: list[datetime]) -> Lived:
     stored = stored_signs(home.facts, agent_id)
     if stored is None:
         return Lived()

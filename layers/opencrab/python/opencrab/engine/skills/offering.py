@@ -54,7 +54,7 @@ class Had(NamedTuple):
     is_shipped: bool
 
 
-class Index(NamedTuple):
+class SkillIndex(NamedTuple):
     """What every prompt tells of skills: the names, standard ones first, and the text."""
 
     names: tuple[str, ...]
@@ -85,14 +85,14 @@ def had(standard: Sequence[StandardSkill], mind: Mind) -> tuple[Had, ...]:
     return (*shipped, *acquired)
 
 
-def index(skills: Iterable[Had], language: Language) -> Index:
+def index(skills: Iterable[Had], language: Language) -> SkillIndex:
     """Names and descriptions of the skills that an agent has, but for those on trial.
 
     Those come where they fit, so that withholding one changes nothing of what is said here.
     """
     told = [skill for skill in skills if skill.is_shipped or not skill.on_trial]
     if not told:
-        return Index((), "")
+        return SkillIndex((), "")
     lines = [_HEAD[language]]
     room = INDEX_BYTES - len(lines[0].encode()) - len(_MORE[language].encode())
     for place, skill in enumerate(told):
@@ -103,7 +103,7 @@ def index(skills: Iterable[Had], language: Language) -> Index:
             lines.append(_MORE[language].format(count=len(told) - place))
             break
         lines.append(line)
-    return Index(tuple(skill.name for skill in told), "\n".join(lines))
+    return SkillIndex(tuple(skill.name for skill in told), "\n".join(lines))
 
 
 def fitting(skills: Iterable[Had], text: str, limit: int = 2) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ def fitting(skills: Iterable[Had], text: str, limit: int = 2) -> tuple[str, ...]
     Of those that fit alike, one that is on trial comes after all others.
     """
     read = text[:_READ_CHARACTERS]
-    heard, folded = telling(read), _folded(read)
+    heard, folded = telling(read), _normalize_text(read)
     scored = (
         (_score(heard, folded, skill.descriptions.values(), skill.pattern), skill)
         for skill in skills
@@ -129,12 +129,12 @@ def text_of(
     """What a skill says, as much as may be loaded; None where it does not count."""
     shipped = standard.find(name)
     if shipped is not None:
-        return _loaded(shipped.text(language), language)
+        return _truncate_text(shipped.text(language), language)
     fact = facts.get(agent_id, SKILL, name)
     skill = fact.read(AcquiredSkill) if fact else None
     if skill is None or not skill.status.is_live or skill.tainted:
         return None
-    return _loaded(skill.guidance, language)
+    return _truncate_text(skill.guidance, language)
 
 
 def count_use(facts: Facts, agent_id: str, names: Iterable[str], now: datetime) -> None:
@@ -166,7 +166,7 @@ def _sought(
 ) -> tuple[tuple[tuple[str, frozenset[str]], ...], frozenset[str]]:
     """What a skill is sought by, worked out once: situations with their words, and all words."""
     alternatives = [part.strip() for part in pattern.split("|")[:_ALTERNATIVES]]
-    folded = [_folded(part) for part in alternatives if part]
+    folded = [_normalize_text(part) for part in alternatives if part]
     situations = tuple((part, telling(part) if part.isascii() else _NO_WORDS) for part in folded)
     return situations, telling(" ".join((*descriptions, *alternatives)))
 
@@ -179,11 +179,11 @@ def _is_named(situation: tuple[str, frozenset[str]], heard: frozenset[str], fold
     return len(sought) >= _SHORTEST_RUN and sought in folded
 
 
-def _folded(text: str) -> str:
+def _normalize_text(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-def _loaded(text: str, language: Language) -> str:
+def _truncate_text(text: str, language: Language) -> str:
     if len(text.encode()) <= TEXT_BYTES:
         return text
     end = _CUT[language]

@@ -41,7 +41,7 @@ Pinning = Callable[[AcquiredSkill], bool]
 
 
 @dataclass(frozen=True)
-class Kept:
+class SkillState:
     """A skill of an agent; a standard one is `on` or off, of an acquired one its status tells."""
 
     skill: StandardSkill | AcquiredSkill
@@ -59,14 +59,14 @@ class Keeper:
     agent_id: str
     owner: str = ""
 
-    def all(self) -> tuple[Kept, ...]:
+    def all(self) -> tuple[SkillState, ...]:
         """Every skill: standard ones first, then acquired ones, each kind by name."""
         mind = self._mind()[1]
         standard = tuple(_standing(each, mind) for each in self.runtime.skills.all())
         learned_ones = (skill for _, skill in self._page() if not self._is_shipped(skill.name))
-        return (*standard, *map(_acquired, learned_ones))
+        return (*standard, *map(_acquired_skill_entry, learned_ones))
 
-    def get(self, name: str) -> Kept:
+    def get(self, name: str) -> SkillState:
         """One skill; raises NotFound."""
         mind = self._mind()[1]
         standard = self.runtime.skills.find(name)
@@ -75,9 +75,11 @@ class Keeper:
         found = self._stored(name)
         if found is None:
             raise no_skill(name)
-        return _acquired(found[1])
+        return _acquired_skill_entry(found[1])
 
-    def put(self, what: Lesson, *, version: int | None = None, only_new: bool = False) -> Kept:
+    def put(
+        self, what: Lesson, *, version: int | None = None, only_new: bool = False
+    ) -> SkillState:
         """Create a skill, or replace one: it needs no approval, since an owner wrote it."""
         self._require_free(what.name)
 
@@ -92,33 +94,35 @@ class Keeper:
 
         return self._change(what.name, write, version)
 
-    def retire(self, name: str) -> Kept:
+    def retire(self, name: str) -> SkillState:
         """Archive a skill: only an owner brings it back."""
         self._require_acquired(name, "it can only be switched off")
         now = self.runtime.clock.now()
         return self._change(
             name,
-            lambda stored: retire_skill(_known(stored, name), now, owner=self.owner),
+            lambda stored: retire_skill(_require_skill(stored, name), now, owner=self.owner),
             pin=lambda _skill: False,
         )
 
-    def restore(self, name: str) -> Kept:
+    def restore(self, name: str) -> SkillState:
         """Bring an archived skill back on trial, or into quarantine if nobody vouched for it."""
         self._require_acquired(name, "it cannot have been retired")
         now = self.runtime.clock.now()
         return self._change(
-            name, lambda stored: restore_skill(_known(stored, name), now, owner=self.owner)
+            name, lambda stored: restore_skill(_require_skill(stored, name), now, owner=self.owner)
         )
 
-    def approve(self, name: str, *, version: int | None = None) -> Kept:
+    def approve(self, name: str, *, version: int | None = None) -> SkillState:
         """Vouch for a quarantined skill, if that is still its version."""
         self._require_acquired(name, "it needs no approval")
         now = self.runtime.clock.now()
         return self._change(
-            name, lambda stored: approve_skill(_known(stored, name), self.owner, now), version
+            name,
+            lambda stored: approve_skill(_require_skill(stored, name), self.owner, now),
+            version,
         )
 
-    def toggle(self, name: str, *, on: bool | None = None) -> Kept:
+    def toggle(self, name: str, *, on: bool | None = None) -> SkillState:
         """Switch a skill on or off, or to what it is not; what is on is on for good, untried."""
         standard = self.runtime.skills.find(name)
         if standard is not None:
@@ -126,13 +130,13 @@ class Keeper:
         now = self.runtime.clock.now()
         return self._change(
             name,
-            lambda stored: toggle_skill(_known(stored, name), now, on=on),
+            lambda stored: toggle_skill(_require_skill(stored, name), now, on=on),
             pin=lambda skill: skill.status.is_live,
         )
 
     def _change(
         self, name: str, change: Change, version: int | None = None, *, pin: Pinning | None = None
-    ) -> Kept:
+    ) -> SkillState:
         """Change an acquired skill together with the mind that knows of it."""
         self._require_living()
 
@@ -142,7 +146,7 @@ class Keeper:
             _require_version(stored, version)
             skill = change(stored)
             known, mind = self._mind()
-            after = mind if pin is None else _pinned(mind, name, pinned=pin(skill))
+            after = mind if pin is None else _set_skill_pin(mind, name, pinned=pin(skill))
             if skill == stored:
                 return skill, self._minding(known, mind, after)
             skill = place_candidate(skill, after, self.runtime.rules.trials)
@@ -152,15 +156,15 @@ class Keeper:
             fact = found[0].holding(skill) if found else self._new(SKILL, name, skill)
             return skill, [fact, *self._minding(known, mind, index_skill(after, skill))]
 
-        return _acquired(self._committed(changed))
+        return _acquired_skill_entry(self._committed(changed))
 
-    def _switch(self, standard: StandardSkill, on: bool | None) -> Kept:  # noqa: FBT001 - three-valued
+    def _switch(self, standard: StandardSkill, on: bool | None) -> SkillState:  # noqa: FBT001 - three-valued
         self._require_living()
 
         def changed() -> tuple[Mind, list[Fact]]:
             known, mind = self._mind()
             wanted = not is_enabled(standard, mind) if on is None else on
-            after = _switched(mind, standard, on=wanted)
+            after = _set_skill_enabled(mind, standard, on=wanted)
             return after, self._minding(known, mind, after)
 
         return _standing(standard, self._committed(changed))
@@ -223,20 +227,20 @@ class Keeper:
             raise Refused(f"{name!r} is a standard skill: {why}", field="name")
 
 
-def _standing(skill: StandardSkill, mind: Mind) -> Kept:
-    return Kept(skill, is_enabled(skill, mind))
+def _standing(skill: StandardSkill, mind: Mind) -> SkillState:
+    return SkillState(skill, is_enabled(skill, mind))
 
 
-def _acquired(skill: AcquiredSkill) -> Kept:
-    return Kept(skill, skill.status.is_live)
+def _acquired_skill_entry(skill: AcquiredSkill) -> SkillState:
+    return SkillState(skill, skill.status.is_live)
 
 
-def _pinned(mind: Mind, name: str, *, pinned: bool) -> Mind:
+def _set_skill_pin(mind: Mind, name: str, *, pinned: bool) -> Mind:
     subject = Subject(kind=AdjustmentKind.SKILL, name=name)
     return with_pin(mind, subject) if pinned else without_pin(mind, subject)
 
 
-def _known(stored: AcquiredSkill | None, name: str) -> AcquiredSkill:
+def _require_skill(stored: AcquiredSkill | None, name: str) -> AcquiredSkill:
     if stored is None:
         raise no_skill(name)
     return stored
@@ -252,7 +256,7 @@ def _require_version(stored: AcquiredSkill | None, version: int | None) -> None:
         )
 
 
-def _switched(mind: Mind, skill: StandardSkill, *, on: bool) -> Mind:
+def _set_skill_enabled(mind: Mind, skill: StandardSkill, *, on: bool) -> Mind:
     """A mind in which a standard skill is on or off; nothing is noted that holds by default."""
     disabled = {name for name in mind.disabled if name != skill.name}
     enabled = {name for name in mind.enabled if name != skill.name}

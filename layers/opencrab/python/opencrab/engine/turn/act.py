@@ -111,7 +111,7 @@ def settle_unknown(work: Work, *, progress: bool = True) -> None:
         work.save(work.turn, record, lines=(_action_line(work, call, record),), progress=progress)
 
 
-def _ruling(work: Work, ready: Ready) -> approvals.Ruling:
+def _ruling(work: Work, ready: Ready) -> approvals.ApprovalRuling:
     return approvals.ruling(
         work.runtime.home.facts,
         work.profile.agent,

@@ -67,7 +67,7 @@ def admit(
     if trigger is Trigger.CONTINUATION:
         line = line.replaced(kind=LineKind.SYSTEM)
     elif trigger in UNASKED and len(turns) == 1:
-        line = _hidden(line, turns[0].agent_id)
+        line = _make_line_private(line, turns[0].agent_id)
     # Stored first, queued after. A crash in between leaves turns that nobody works on, and the
     # sweep finds them by their lease, which begins as lapsed (ADR 0003).
     stored = runtime.home.journal.admit(Admission(message_id, body_hash, turns, line))
@@ -81,7 +81,7 @@ def admit(
     return stored
 
 
-def _hidden(line: Line, agent_id: str) -> Line:
+def _make_line_private(line: Line, agent_id: str) -> Line:
     """What wakes an agent is told to nobody else."""
     return line.replaced(
         kind=LineKind.SYSTEM, audience=Audience.SELF, speaker_id=agent_id, from_agent=True

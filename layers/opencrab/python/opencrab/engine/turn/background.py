@@ -17,7 +17,7 @@ from opencrab.engine.stored_record import resolve_pointers
 from opencrab.engine.turn.act import settle_unknown
 from opencrab.engine.turn.close import close
 from opencrab.engine.turn.decide import decide
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import abandon
 from opencrab.engine.turn.work import Job, Work
 from opencrab.ports.turn.journal import Recorded
@@ -29,7 +29,7 @@ TurnJob = BackgroundJob[Runtime, Job]
 """What a capability derives its own from."""
 
 
-def run_background(runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
+def run_background(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome:
     """Carry on the turn that a message names, or open the one that it asks for.
 
     It may be run again at any time. Raises Unavailable when a store is.
@@ -38,7 +38,7 @@ def run_background(runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
         return _later(runtime, delivery)
     claimed = None
     try:
-        message = _read(delivery.body)
+        message = _parse_message(delivery.body)
         if turn_id := message.get("turn"):
             claimed = _claim(runtime, turn_id, delivery)
         if claimed is not None:
@@ -52,10 +52,10 @@ def run_background(runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
         runtime.home.compactions.bury(delivery.body, group=delivery.group, reason=error.message)
         if claimed is not None:
             abandon(runtime, claimed, error.message)
-    return Outcome.FINISHED
+    return MessageOutcome.FINISHED
 
 
-def _read(body: str) -> Mapping[str, str]:
+def _parse_message(body: str) -> Mapping[str, str]:
     """What a message says: the turn's id, or an agent and what its turn is to be about."""
     try:
         told = json.loads(body)
@@ -69,10 +69,10 @@ def _read(body: str) -> Mapping[str, str]:
     raise Invalid("a message about summaries of unknown form")
 
 
-def _later(runtime: Runtime, delivery: Delivery, seconds: int | None = None) -> Outcome:
+def _later(runtime: Runtime, delivery: Delivery, seconds: int | None = None) -> MessageOutcome:
     wait = runtime.rules.continue_seconds if seconds is None else seconds
     runtime.home.compactions.continue_later(delivery.receipt, wait)
-    return Outcome.CONTINUE
+    return MessageOutcome.CONTINUE
 
 
 def _claim(runtime: Runtime, turn_id: str, delivery: Delivery) -> Recorded | None:
@@ -105,13 +105,15 @@ def _after(runtime: Runtime, turn: Turn) -> None:
         job.after(runtime, turn)
 
 
-def _carried_on(runtime: Runtime, claimed: Recorded, delivery: Delivery, pace: Pace) -> Outcome:
+def _carried_on(
+    runtime: Runtime, claimed: Recorded, delivery: Delivery, pace: Pace
+) -> MessageOutcome:
     job = _job_of(runtime, claimed.turn)
     if job is None:
         # Whoever asked for vectors is gone, and asks again: what is left is to pay for it.
         abandon(runtime, claimed, "the worker that asked for vectors died")
-        return Outcome.FINISHED
-    work = _prepared(runtime, claimed, job)
+        return MessageOutcome.FINISHED
+    work = _build_work(runtime, claimed, job)
     while not work.turn.status.is_end:
         if work.transcript.open_intent is not None:
             settle_unknown(work, progress=not work.turn.hopeless)
@@ -120,13 +122,13 @@ def _carried_on(runtime: Runtime, claimed: Recorded, delivery: Delivery, pace: P
         elif not pace.allows(runtime.rules.model_timeout_seconds):
             return _later(runtime, delivery)
         else:
-            seconds = _asked(work)
+            seconds = _decide_unless_stopped(work)
             if seconds is not None:
                 return _later(runtime, delivery, seconds)
     if work.turn.status is not TurnStatus.COMPLETED:
         log.warning("no summary was made by turn %s: %s", work.turn.id, work.turn.status.value)
     job.after(runtime, work.turn)
-    return Outcome.FINISHED
+    return MessageOutcome.FINISHED
 
 
 def _may_ask(work: Work) -> bool:
@@ -142,7 +144,7 @@ def _may_ask(work: Work) -> bool:
     return not work.turn.status.is_end
 
 
-def _asked(work: Work) -> int | None:
+def _decide_unless_stopped(work: Work) -> int | None:
     try:
         return decide(work)
     except Stopped:
@@ -150,7 +152,7 @@ def _asked(work: Work) -> int | None:
         return None
 
 
-def _prepared(runtime: Runtime, claimed: Recorded, job: TurnJob) -> Work:
+def _build_work(runtime: Runtime, claimed: Recorded, job: TurnJob) -> Work:
     """The turn in this worker's hands, with what it is for."""
     profile = runtime.home.agents.get(claimed.turn.agent_id)
     turn, session, question = job.prepare(runtime, claimed.turn, profile)

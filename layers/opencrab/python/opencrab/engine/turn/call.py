@@ -62,20 +62,20 @@ def context_of(work: Work, call: Call, prepared: Mapping[str, Any]) -> ActionCon
 
 def check_call(work: Work, call: Call) -> Ready | CallResult:
     """The call as something that can run, or the result that tells the model why it cannot."""
-    action, arguments = _found(work, action_name(call)), called_with(call)
+    action, arguments = _find_offered_action(work, action_name(call)), called_with(call)
     if action is None:
         return invalid(work, call, _unknown(work, action_name(call)))
     if arguments is None:
         return invalid(work, call, "the arguments are not a JSON object; send them again")
     try:
-        values = _validated(action, arguments)
+        values = _validate_arguments(action, arguments)
     except Invalid as error:
         return invalid(work, call, error.message)
     impact = action.impact
     if action.impact_of is not None:
         judged = action.impact_of(values, context_of(work, call, {}))
         impact = max(impact, judged, key=_WEIGHTS.index)
-    refused = _refused(work, call, action, impact)
+    refused = _refusal_reason(work, call, action, impact)
     if refused is not None:
         return call_result(work, call, CallState.REFUSED, ActionResult.failed(refused))
     return Ready(
@@ -88,7 +88,7 @@ def check_call(work: Work, call: Call) -> Ready | CallResult:
     )
 
 
-def _validated(action: Action, arguments: Mapping[str, Any]) -> BaseModel:
+def _validate_arguments(action: Action, arguments: Mapping[str, Any]) -> BaseModel:
     size = len(json.dumps(arguments, ensure_ascii=False).encode())
     if size > action.argument_bytes:
         most = action.argument_bytes
@@ -96,10 +96,10 @@ def _validated(action: Action, arguments: Mapping[str, Any]) -> BaseModel:
     try:
         return action.arguments.model_validate(arguments)
     except ValidationError as error:
-        raise Invalid(_explained(error)) from None
+        raise Invalid(_validation_error_message(error)) from None
 
 
-def _refused(work: Work, call: Call, action: Action, impact: Impact) -> str | None:
+def _refusal_reason(work: Work, call: Call, action: Action, impact: Impact) -> str | None:
     """Why a call that can be understood may not run all the same."""
     if not may(work.turn.authority, impact, for_peers=action.for_peers):
         return f"{action.name} is not allowed on behalf of {work.turn.authority.value!r}"
@@ -136,7 +136,7 @@ def invalid(work: Work, call: Call, error: str) -> CallResult:
     return record.replaced(invalid=True)
 
 
-def _found(work: Work, name: str) -> Action | None:
+def _find_offered_action(work: Work, name: str) -> Action | None:
     action = work.runtime.actions.find(name)
     routing = work.runtime.models.routing
     offered = action is not None and action.offered(work.profile.agent, routing)
@@ -150,7 +150,7 @@ def _unknown(work: Work, name: str) -> str:
     return f"unknown action {one_line(name)!r}; there are: {names}"
 
 
-def _explained(error: ValidationError) -> str:
+def _validation_error_message(error: ValidationError) -> str:
     problems = (
         f"{'.'.join(map(str, item['loc'])) or 'arguments'}: {item['msg']}"
         for item in error.errors(include_url=False, include_input=False, include_context=False)[:5]
@@ -170,11 +170,11 @@ def _same(work: Work, call: Call) -> Iterator[CallResult]:
             result = step.results.get(other.id)
             if result is None or result.state is CallState.REFUSED:
                 continue
-            if other.id != call.id and _meant(other) == _meant(call):
+            if other.id != call.id and _call_signature(other) == _call_signature(call):
                 yield result
 
 
-def _meant(call: Call) -> tuple[str, dict[str, Any] | None, str]:
+def _call_signature(call: Call) -> tuple[str, dict[str, Any] | None, str]:
     """What a call asks for, wrapped or not."""
     return action_name(call), called_with(call), call.raw
 

@@ -10,7 +10,7 @@ from opencrab.domain.turn.record import Record
 from opencrab.domain.turn.transcript import session_change
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import MESSAGE_BYTES
-from opencrab.engine.consequence import Ending, ExtraWrites, Following
+from opencrab.engine.consequence import ExtraWrites, FollowUp, TurnEnding
 from opencrab.engine.turn.work import Work
 
 DRAWS_BESIDE_CARRIED = 7
@@ -87,9 +87,9 @@ def _close(
     ended = header.replaced(
         status=status, ended_at=now, note=words.note or words.notice, allowance=0
     )
-    after = _following(work, Ending(ended, status, speech, spoke, records))
+    after = _following(work, TurnEnding(ended, status, speech, spoke, records))
     change = session_change(work.session, work.transcript, header, speech, now)
-    asked = _asked(work, after.asked, now)
+    asked = _owner_request_messages(work, after.asked, now)
     last_words = _last_words(work, text if _is_heard(work, speech) else "", now)
     kind = LineKind.SPEECH if speech else LineKind.SYSTEM
     said = (work.line(kind, text, at=now),) if text else ()
@@ -107,12 +107,12 @@ def _close(
     )
 
 
-def _following(work: Work, ending: Ending) -> Following:
+def _following(work: Work, ending: TurnEnding) -> FollowUp:
     """All that follows from the end, in the order in which the consequences are registered."""
-    merged = Following()
+    merged = FollowUp()
     for on_close in work.runtime.consequences.on_close:
         added = on_close(work, replace(ending, facts=merged.facts))
-        merged = Following(
+        merged = FollowUp(
             facts=(*merged.facts, *added.facts),
             due=(*merged.due, *added.due),
             told="\n".join(filter(None, (merged.told, added.told))),
@@ -135,7 +135,7 @@ def _last_words(work: Work, text: str, now: datetime) -> tuple[Utterance, ...]:
     return ()
 
 
-def _asked(work: Work, asked: str, now: datetime) -> tuple[Utterance, ...]:
+def _owner_request_messages(work: Work, asked: str, now: datetime) -> tuple[Utterance, ...]:
     """What an agent needs its owner for, on its way to where its heartbeat speaks."""
     channel = work.profile.agent.heartbeat.channel
     if channel is None or not asked:

@@ -8,7 +8,7 @@ from opencrab.domain.access.authority import taints
 from opencrab.domain.errors import Exhausted, Invalid, OpenCrabError, Refused, Stopped, Unavailable
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.models.fault import Fault, Unanswered
-from opencrab.domain.models.health import Health, record_failure
+from opencrab.domain.models.health import BreakerState, record_failure
 from opencrab.domain.models.routing import Basis, Manner
 from opencrab.domain.money.budget import Draw, Limits
 from opencrab.domain.turn.record import Answer, CallState, ModelIntent, ModelResult
@@ -47,7 +47,7 @@ class _Call:
     amount: MicroUsd
     context: ThinkContext
     chosen_by: str
-    health: Health | None
+    health: BreakerState | None
 
 
 def decide(work: Work) -> int | None:
@@ -93,7 +93,7 @@ def _next(work: Work, boundary: Boundary) -> int | None:
     wished, work.retry_after_seconds = work.retry_after_seconds, None
     while True:
         pick = router.pick(listed, work.transcript.attempts, boundary.health, look.at)
-        picked = _picked(work, listed, look, pick)
+        picked = _choose_model(work, listed, look, pick)
         if wished is not None and (seconds := router.wait_seconds(picked, work.turn.id, wished)):
             return seconds
         try:
@@ -106,7 +106,7 @@ def _next(work: Work, boundary: Boundary) -> int | None:
             continue
         by = chosen_by if picked.model.info.name == leader.info.name else "fallback"
         call = _Call(picked.model, listed, request, body, amount, context, by, picked.health)
-        _ask(work, call, _reserved(work, call, picked, look))
+        _ask(work, call, _reserve_or_release_probe(work, call, picked, look))
         return None
 
 
@@ -147,7 +147,9 @@ def _request(
         share = share / 2 if share > _LEAST_SHARE else 0.0
 
 
-def _reserved(work: Work, call: _Call, picked: router.Pick, look: Look) -> ModelIntent:
+def _reserve_or_release_probe(
+    work: Work, call: _Call, picked: router.Pick, look: Look
+) -> ModelIntent:
     """Reserve for the call; whoever cannot leaves the probe of a provider to somebody else."""
     heard = set(work.transcript.heard)
     told = () if work.job is not None else look.boundary.instructions
@@ -156,7 +158,7 @@ def _reserved(work: Work, call: _Call, picked: router.Pick, look: Look) -> Model
         return _reserve(work, call, look, fresh)
     except (Exhausted, Stopped):
         if picked.probe is not None and picked.health is not None:
-            _noted(work, call.model.info.provider, picked.probe, picked.health)
+            _publish_provider_health(work, call.model.info.provider, picked.probe, picked.health)
         raise
 
 
@@ -167,7 +169,7 @@ def _context(work: Work) -> ThinkContext:
     return think_context(trigger.text if trigger else "", work.turn.trigger, acting=acting)
 
 
-def _picked(
+def _choose_model(
     work: Work, listed: tuple[ChatModel, ...], look: Look, picked: router.Pick | None
 ) -> router.Pick:
     """Whom to ask; a provider whose pause is over is tried by one caller, the others go on.
@@ -179,7 +181,7 @@ def _picked(
     if picked is not None and picked.probe is not None:
         provider = picked.model.info.provider
         probed = picked.probe.probed(now)
-        if _noted(work, provider, probed, picked.probe):
+        if _publish_provider_health(work, provider, probed, picked.probe):
             return replace(picked, health=probed)
         health = {**health, provider: probed}
         picked = router.pick(listed, work.transcript.attempts, health, now)
@@ -189,7 +191,9 @@ def _picked(
     return replace(picked, health=health.get(picked.model.info.provider))
 
 
-def _noted(work: Work, provider: str, health: Health, before: Health | None) -> bool:
+def _publish_provider_health(
+    work: Work, provider: str, health: BreakerState, before: BreakerState | None
+) -> bool:
     """Tell the other workers how a provider fares; if that cannot be told, nothing is lost."""
     with suppress(Unavailable):
         return work.runtime.home.health.put(provider, health, before)
@@ -255,40 +259,26 @@ def _ask(work: Work, call: _Call, intent: ModelIntent) -> None:
         # The intent with its reservation is stored: whatever happens now, it was paid for.
         answer = call.model.chat(call.request, call.body)
     except Unanswered as error:
-        _unanswered(work, call, intent, error, round(clock.monotonic_ms() - started))
+        _record_failed_call(work, call, intent, error, round(clock.monotonic_ms() - started))
         return
     latency_ms, ended_at = round(clock.monotonic_ms() - started), clock.now()
-    cost = _cost(answer, intent)
+    cost = intent.cost_of(answer)
     result = ModelResult(
         n=intent.n,
         state=CallState.COMPLETED,
-        answer=_named(answer, intent.n),
+        answer=_renumber_tool_calls(answer, intent.n),
         cost=cost,
         latency_ms=latency_ms,
         at=ended_at,
     )
-    _answered(work, result, work.turn.settled(reserved=intent.reserved, cost=cost))
+    _apply_model_answer(work, result, work.turn.settled(reserved=intent.reserved, cost=cost))
     # Only now: an answer that was paid for is saved before anything else can go wrong.
     if call.health is not None:
         with suppress(Unavailable):
             work.runtime.home.health.forget(call.model.info.provider)
 
 
-def _cost(answer: Answer, intent: ModelIntent) -> MicroUsd:
-    """What an answer cost; one that does not say how many tokens it took costs its reservation.
-
-    So do words that nobody counted.
-    """
-    usage = answer.usage
-    said = answer.text or answer.calls
-    halved = said and usage.output_tokens <= 0 and usage.reported_micro_usd is None
-    if intent.price is None or not usage.is_counted or halved:
-        # Unknown is never cheap: an answer that nobody counted costs what was set aside (ADR 0008).
-        return intent.reserved
-    return intent.price.cost(usage)
-
-
-def _answered(work: Work, result: ModelResult, turn: Turn) -> None:
+def _apply_model_answer(work: Work, result: ModelResult, turn: Turn) -> None:
     if work.job is not None:
         work.job.answered(work, result, turn)
         return
@@ -304,7 +294,7 @@ def _answered(work: Work, result: ModelResult, turn: Turn) -> None:
     close(work, status, result, turn=turn, note="the model had nothing to say", at=result.at)
 
 
-def _unanswered(
+def _record_failed_call(
     work: Work, call: _Call, intent: ModelIntent, error: Unanswered, latency_ms: int
 ) -> None:
     """Record a failed call, charge what it may have cost, and go on or end the turn."""
@@ -312,8 +302,10 @@ def _unanswered(
     # Before the result: told once too often after a crash, it only makes others ask elsewhere.
     if error.fault.is_illness:
         at_once = error.fault is Fault.QUOTA_SPENT
-        _noted(work, info.provider, record_failure(call.health, now, at_once=at_once), call.health)
-    cost = _cost_of_failure(intent, error)
+        _publish_provider_health(
+            work, info.provider, record_failure(call.health, now, at_once=at_once), call.health
+        )
+    cost = intent.cost_of_failure(error)
     turn = work.turn.settled(reserved=intent.reserved, cost=cost)
     result = ModelResult(
         n=intent.n,
@@ -326,7 +318,7 @@ def _unanswered(
         at=now,
     )
     if _is_last(work, call, result, now):
-        told = _told(work, call, error)
+        told = _combine_model_errors(work, call, error)
         if error.fault is Fault.NONSENSE and work.job is None:
             _leave(work, told, result, turn)
         else:
@@ -336,7 +328,7 @@ def _unanswered(
     work.retry_after_seconds = error.retry_after_seconds or 0.0
 
 
-def _told(work: Work, call: _Call, last: Unanswered) -> OpenCrabError:
+def _combine_model_errors(work: Work, call: _Call, last: Unanswered) -> OpenCrabError:
     """What a person should know of a step that nobody answered: every model's last word."""
     name = call.model.info.name
     if all(attempt.model == name for attempt in work.transcript.attempts):
@@ -351,12 +343,6 @@ def _last_words(work: Work, *, besides: str = "") -> str:
     return "; ".join(
         f"{model}: {error[:_TOLD]}" for model, error in words.items() if model != besides
     )
-
-
-def _cost_of_failure(intent: ModelIntent, error: Unanswered) -> MicroUsd:
-    if error.usage is not None and error.usage.is_counted and intent.price is not None:
-        return intent.price.cost(error.usage)
-    return intent.reserved if error.may_be_billed else 0
 
 
 def _lasting(error: Unanswered) -> Fault:
@@ -392,7 +378,7 @@ def _leave(work: Work, error: OpenCrabError, result: ModelResult, turn: Turn) ->
     close(work, TurnStatus.IDLE, result, turn=turn, notice=notice, note=why)
 
 
-def _named(answer: Answer, n: int) -> Answer:
+def _renumber_tool_calls(answer: Answer, n: int) -> Answer:
     """The answer with call ids of our own: unique in the turn, whatever the provider sent."""
     calls = tuple(call.replaced(id=f"c{n}_{place}") for place, call in enumerate(answer.calls))
     return answer.replaced(calls=calls)

@@ -9,7 +9,7 @@ from opencrab.domain.turn.turn import Turn
 SLACK_SECONDS = 15.0
 
 
-class Outcome(StrEnum):
+class MessageOutcome(StrEnum):
     """What the caller does with the message: it is finished, or it was given back for later."""
 
     FINISHED = "finished"

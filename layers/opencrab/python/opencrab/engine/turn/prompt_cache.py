@@ -10,7 +10,7 @@ from opencrab.domain.goals.priority import NEUTRAL
 from opencrab.domain.memory.salient_beliefs import Outlook
 from opencrab.domain.memory.summary import Topic
 from opencrab.domain.memory.working_memory import WorkingMemory
-from opencrab.ports.models.model import Image, Returned, Said
+from opencrab.ports.models.model import ChatMessage, Image, Returned
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Around:
     served: Fact | None = None
 
 
-Shown = tuple[Said | Returned, ...]
+Shown = tuple[ChatMessage | Returned, ...]
 
 
 @dataclass(frozen=True)
-class Group:
+class MessageGroup:
     """Messages that are shown together or not at all, their place in the session, their size."""
 
     place: int
@@ -44,10 +44,10 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Earlier:
+class EarlierHistory:
     """What is told of a session's lines that are not shown: the first one, and topics by number."""
 
-    opening: Group | None = None
+    opening: MessageGroup | None = None
     topics: tuple[Topic, ...] = ()
 
 
@@ -60,13 +60,13 @@ class PromptCache:
     the lines before the history. `seen_events` are the events that the agent was told of.
     """
 
-    shown: tuple[Group, ...] | None = None
+    shown: tuple[MessageGroup, ...] | None = None
     images: tuple[Image, ...] | None = None
     skill_index: str | None = None
     skills_offered: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
     skills_held: tuple[str, ...] = ()
     guidance: tuple[str, ...] = ()
-    earlier: Earlier | None = None
+    earlier: EarlierHistory | None = None
     around: Around | None = None
     seen_events: tuple[str, ...] = ()

@@ -19,7 +19,7 @@ from opencrab.engine.turn.act import act, recover, settle_unknown
 from opencrab.engine.turn.close import close
 from opencrab.engine.turn.decide import decide
 from opencrab.engine.turn.observe import observe
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.work import Work, send_utterance
 from opencrab.ports.turn.journal import Change, Journal, Recorded
 from opencrab.ports.turn.queue import Delivery
@@ -58,7 +58,7 @@ def is_suspect(journal: Journal, delivery: Delivery) -> bool:
         return False
 
 
-def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
+def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome:
     """Run a turn until it ends, waits, or must continue later.
 
     Whatever happens on the way, the journal says what is done; running it again goes on from
@@ -80,27 +80,27 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
         # It has ended, or waits for somebody who will queue it again: the message has done its
         # work.
         if claimed is None:
-            return Outcome.FINISHED
+            return MessageOutcome.FINISHED
         records = resolve_pointers(claimed.records, runtime.home.blobs)
         work = observe(runtime, claimed.turn, Transcript.of(records))
         return _drive(work, delivery, pace)
     # Another worker has a newer epoch and goes on; whatever this one still meant to write is
     # refused (ADR 0004).
     except Superseded:
-        return Outcome.FINISHED
+        return MessageOutcome.FINISHED
     # Nothing that comes later can mend these: its agent, session or a record is gone or unreadable.
     except (Invalid, NotFound) as error:
         runtime.home.turns.bury(delivery.body, group=delivery.group, reason=error.message)
         if claimed is not None:
             abandon(runtime, claimed, error.message)
-        return Outcome.FINISHED
+        return MessageOutcome.FINISHED
 
 
 def abandon(runtime: Runtime, claimed: Recorded, why: str) -> None:
     """End a turn whose world is gone: what it needs cannot be read, only what follows is told."""
     turn, now = claimed.turn, runtime.clock.now()
     # A lost call is charged in full (ADR 0008), and what is left of the allowance goes back.
-    lost = [(intent, ModelResult.unknown(intent)) for intent in _lost(claimed)]
+    lost = [(intent, ModelResult.unknown(intent)) for intent in _unfinished_model_calls(claimed)]
     for intent, _ in lost:
         turn = turn.settled(reserved=intent.reserved, cost=intent.reserved)
     ended = turn.replaced(
@@ -129,7 +129,7 @@ def abandon(runtime: Runtime, claimed: Recorded, why: str) -> None:
         return
 
 
-def _lost(claimed: Recorded) -> tuple[ModelIntent, ...]:
+def _unfinished_model_calls(claimed: Recorded) -> tuple[ModelIntent, ...]:
     """The model call during which the last worker died: nobody else will settle it."""
     ended = {record.n for record in claimed.records if not isinstance(record, ModelIntent)}
     return tuple(
@@ -139,7 +139,7 @@ def _lost(claimed: Recorded) -> tuple[ModelIntent, ...]:
     )
 
 
-def _drive(work: Work, delivery: Delivery, pace: Pace) -> Outcome:
+def _drive(work: Work, delivery: Delivery, pace: Pace) -> MessageOutcome:
     """Go step by step until the turn ends or waits, or until there is no time for one more call."""
     _begin(work, delivery)
     while not work.turn.status.is_end and work.turn.status is not TurnStatus.WAITING:
@@ -150,10 +150,10 @@ def _drive(work: Work, delivery: Delivery, pace: Pace) -> Outcome:
             # Given back between two steps, so nobody died of it (ADR 0028).
             _uncount(work)
             return _later(work.runtime, delivery)
-        seconds = _guarded(work, decide)
+        seconds = _run_until_stopped(work, decide)
         if seconds is not None:
             return _later(work.runtime, delivery, seconds)
-    return Outcome.FINISHED
+    return MessageOutcome.FINISHED
 
 
 def _begin(work: Work, delivery: Delivery) -> None:
@@ -185,11 +185,11 @@ def _stop_if_frozen(work: Work) -> None:
         close(work, TurnStatus.STOPPED, notice=phrase("frozen", work.profile.agent.language))
 
 
-def _later(runtime: Runtime, delivery: Delivery, seconds: int | None = None) -> Outcome:
+def _later(runtime: Runtime, delivery: Delivery, seconds: int | None = None) -> MessageOutcome:
     """Give the message back; before the claim this costs the turn none of its deliveries."""
     wait = runtime.rules.continue_seconds if seconds is None else seconds
     runtime.home.turns.continue_later(delivery.receipt, wait)
-    return Outcome.CONTINUE
+    return MessageOutcome.CONTINUE
 
 
 def _uncount(work: Work) -> None:
@@ -207,13 +207,13 @@ def _step_ready(work: Work) -> bool:
     if transcript.open_intent is not None:
         recover(work)
     elif (stop := work.turn.stop) is not None:
-        _guarded(work, lambda running: _wait_or_stop(running, stop))
+        _run_until_stopped(work, lambda running: _wait_or_stop(running, stop))
     elif transcript.repairs > REPAIRS:
         close(work, TurnStatus.IDLE, note=f"no call could be understood, {REPAIRS} repairs failed")
     elif not work.profile.agent.answers:
         close(work, TurnStatus.STOPPED, notice=phrase("retired", language))
     elif (call := transcript.pending) is not None:
-        _guarded(work, lambda running: act(running, call))
+        _run_until_stopped(work, lambda running: act(running, call))
     elif transcript.steps and transcript.steps[-1].ends_turn:
         close(work, TurnStatus.IDLE if _kept_silent(work) else TurnStatus.COMPLETED)
     elif work.calls_left <= 0:
@@ -259,7 +259,7 @@ def _deeds(work: Work) -> list[str]:
     return told[-_DEEDS:]
 
 
-def _guarded(work: Work, move: Callable[[Work], Moved]) -> Moved | None:
+def _run_until_stopped(work: Work, move: Callable[[Work], Moved]) -> Moved | None:
     try:
         return move(work)
     except Stopped:

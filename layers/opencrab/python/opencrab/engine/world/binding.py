@@ -25,20 +25,20 @@ from opencrab.domain.world.binding import (
     Envelope,
     Genome,
     Hash,
-    Seen,
+    SeenMessage,
     World,
     WorldKey,
     WorldRole,
     private_key_name,
 )
-from opencrab.domain.world.inbound import Meaning, meaning
+from opencrab.domain.world.inbound import InboundEffect, meaning
 from opencrab.engine.agents.vital_signs import LONG_AGO, bring_to_life, keep_event, rouse, stir
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.world_outbox import place_fact
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Facts
 from opencrab.ports.home import Home
-from opencrab.ports.world import Opened, WorldLink
+from opencrab.ports.world import OpenEnvelope, WorldLink
 
 log = logging.getLogger(__name__)
 
@@ -82,13 +82,13 @@ def bind(runtime: Runtime, agent_id: str, new: NewBinding) -> World:
     stored = place_fact(runtime.home.facts, agent_id)
     if stored is None:
         try:
-            world = _bound(runtime.home.facts, runtime.clock, link, profile, new)
+            world = _create_world_binding(runtime.home.facts, runtime.clock, link, profile, new)
         except Changed:
             return bind(runtime, agent_id, new)
     else:
         world = stored.read(World)
         _require_same(world, new)
-    _marked(runtime, profile, world)
+    _set_agent_world(runtime, profile, world)
     return world
 
 
@@ -128,7 +128,7 @@ def receive(runtime: Runtime, raw: bytes, *, arrived_at: datetime | None = None)
     opened = link.envelopes.opened(raw)
     envelope = opened.envelope
     for _ in range(_TRIES):
-        stored = _addressed(runtime.home.facts, envelope)
+        stored = _find_recipient_world(runtime.home.facts, envelope)
         world = stored.read(World)
         _require_proven(link, world, opened)
         seen = runtime.home.facts.get(world.agent_id, SEEN, envelope.nonce)
@@ -145,7 +145,9 @@ def receive(runtime: Runtime, raw: bytes, *, arrived_at: datetime | None = None)
     raise Unavailable(f"the place of key {envelope.recipient} is changed all the time")
 
 
-def _bound(facts: Facts, clock: Clock, link: WorldLink, profile: Profile, new: NewBinding) -> World:
+def _create_world_binding(
+    facts: Facts, clock: Clock, link: WorldLink, profile: Profile, new: NewBinding
+) -> World:
     agent, pair = profile.agent, link.envelopes.new_key()
     # The key first: a place whose key was lost could never speak.
     link.secrets.put(private_key_name(pair.key_id), pair.private_key)
@@ -181,7 +183,7 @@ def _require_same(world: World, new: NewBinding) -> None:
         )
 
 
-def _marked(runtime: Runtime, profile: Profile, world: World) -> None:
+def _set_agent_world(runtime: Runtime, profile: Profile, world: World) -> None:
     """Let the agent itself say where it lives; another change of it meanwhile raises Conflict."""
     if profile.agent.world == world.world_id:
         return
@@ -190,7 +192,7 @@ def _marked(runtime: Runtime, profile: Profile, world: World) -> None:
     bring_to_life(runtime, profile.replaced(agent=saved))
 
 
-def _addressed(facts: Facts, envelope: Envelope) -> Fact:
+def _find_recipient_world(facts: Facts, envelope: Envelope) -> Fact:
     """The place of the agent that an envelope is for."""
     key = facts.get(INSTALLATION_FACTS, WORLD_KEY, envelope.recipient)
     stored = None if key is None else place_fact(facts, key.read(WorldKey).agent_id)
@@ -199,7 +201,7 @@ def _addressed(facts: Facts, envelope: Envelope) -> Fact:
     return stored
 
 
-def _require_proven(link: WorldLink, world: World, opened: Opened) -> None:
+def _require_proven(link: WorldLink, world: World, opened: OpenEnvelope) -> None:
     envelope = opened.envelope
     if envelope.world_id != world.world_id:
         raise Refused("this message is of another world than its agent", field="world")
@@ -217,13 +219,13 @@ def _require_timely(envelope: Envelope, arrived_at: datetime) -> None:
         raise Refused("this message is stale", field="time", cure="send it anew")
 
 
-def _again(seen: Fact, opened: Opened) -> Reception:
-    if seen.read(Seen).digest != opened.digest:
+def _again(seen: Fact, opened: OpenEnvelope) -> Reception:
+    if seen.read(SeenMessage).digest != opened.digest:
         raise Refused("another message had this nonce", field="nonce", cure="use a new one")
     return Reception.AGAIN
 
 
-def _take(runtime: Runtime, stored: Fact, opened: Opened) -> None:
+def _take(runtime: Runtime, stored: Fact, opened: OpenEnvelope) -> None:
     """Write what a message means, in one transaction; raises Changed."""
     envelope, now = opened.envelope, runtime.clock.now()
     before = stored.read(World)
@@ -233,7 +235,7 @@ def _take(runtime: Runtime, stored: Fact, opened: Opened) -> None:
         agent_id,
         SEEN,
         envelope.nonce,
-        Seen(digest=opened.digest, code=envelope.code),
+        SeenMessage(digest=opened.digest, code=envelope.code),
         expires_at=now + REMEMBERED,
     )
     facts = (seen,) if meant.world == before else (seen, stored.holding(meant.world))
@@ -245,7 +247,7 @@ def _take(runtime: Runtime, stored: Fact, opened: Opened) -> None:
         stir(runtime, agent_id, _to_be_reviewed)
 
 
-def _in_need(autonomy: Autonomy, meant: Meaning) -> bool:
+def _in_need(autonomy: Autonomy, meant: InboundEffect) -> bool:
     left = meant.world.balance
     return left is not None and left < autonomy.survival_balance
 

@@ -20,7 +20,7 @@ from opencrab.engine.autonomy.heartbeat import deliver_beat
 from opencrab.engine.autonomy.sweep import sweep
 from opencrab.engine.conversation.delivery import deliver
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.turn.queue import Delivery, Queue
 
@@ -30,8 +30,8 @@ LONGEST_RETRY_SECONDS = 60
 _IDS = ("turn_id", "agent_id", "session_id")
 _CAUSES = 10
 
-Handle = Callable[[Delivery], Outcome]
-Run = Callable[[Runtime, Delivery, Pace], Outcome]
+Handle = Callable[[Delivery], MessageOutcome]
+Run = Callable[[Runtime, Delivery, Pace], MessageOutcome]
 
 
 class _Formatter(LambdaPowertoolsFormatter):
@@ -142,7 +142,7 @@ class Worker:
         self,
         event: Mapping[str, Any],
         _context: Any,
-        interact: Callable[[Runtime, Delivery], Outcome],
+        interact: Callable[[Runtime, Delivery], MessageOutcome],
     ) -> dict[str, Any]:
         """Do what people on Discord ask for, in a batch, as `interact` does; none if it is off."""
         runtime, queue = self._runtime, self._runtime.home.interactions
@@ -171,7 +171,7 @@ class Worker:
 
         pace = Pace(seconds_left=seconds_left)
 
-        def handle(delivery: Delivery) -> Outcome:
+        def handle(delivery: Delivery) -> MessageOutcome:
             self._journalist.begin(session_id=delivery.group)
             return run(self._runtime, delivery, pace)
 
@@ -195,7 +195,7 @@ class Worker:
 
     def _finished(self, delivery: Delivery, queue: Queue, handle: Handle) -> bool:
         try:
-            return handle(delivery) is Outcome.FINISHED
+            return handle(delivery) is MessageOutcome.FINISHED
         except Exception as error:
             if isinstance(error, Unavailable):
                 log.warning("work must wait: %s", error.message)

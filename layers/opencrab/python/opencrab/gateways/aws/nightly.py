@@ -13,7 +13,7 @@ from typing import Any
 
 from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.gateways.aws.functions import Journalist, Run
 from opencrab.ports.turn.queue import Delivery
 
@@ -103,7 +103,7 @@ class NightWorker:
     def _ended(self, delivery: Delivery, pace: Pace) -> str:
         """What became of a night; this is the boundary of the function."""
         try:
-            finished = self._run(self._runtime, delivery, pace) is Outcome.FINISHED
+            finished = self._run(self._runtime, delivery, pace) is MessageOutcome.FINISHED
         except Exception as error:
             if isinstance(error, Unavailable):
                 log.warning("a night must wait: %s", error.message)

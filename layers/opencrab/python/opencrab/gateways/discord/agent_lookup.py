@@ -9,7 +9,7 @@ from typing import Any
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.discord.community import KIND, Person, Presence, Reply, authority_of
+from opencrab.domain.discord.community import KIND, InteractionReply, Person, Presence, authority_of
 from opencrab.domain.errors import Conflict, NotFound, Refused
 from opencrab.domain.value import Language
 from opencrab.engine.conversation.channel_bindings import Opening, fewest, session_at
@@ -30,7 +30,7 @@ _PAGE = 100
 
 
 @dataclass(frozen=True)
-class Asked:
+class AgentQuery:
     """One command, with its words and its asker.
 
     `name` is the command with its subcommand, as in `memory search`; `options` are its arguments by
@@ -41,7 +41,7 @@ class Asked:
     name: str
     options: Mapping[str, Any]
     person: Person
-    reply: Reply
+    reply: InteractionReply
 
     @property
     def language(self) -> Language:
@@ -103,7 +103,7 @@ def find_agent(
     return _whole(home.agents, fitting[0])
 
 
-def agent_of(asked: Asked) -> Seen:
+def agent_of(asked: AgentQuery) -> Seen:
     """The agent that a command is about, of those that hear its asker; raises as `find_agent`."""
     reply = asked.reply
     return find_agent(
@@ -116,12 +116,12 @@ def agent_of(asked: Asked) -> Seen:
     )
 
 
-def askable_by(asked: Asked) -> Iterator[Seen]:
+def askable_by(asked: AgentQuery) -> Iterator[Seen]:
     """Every agent that would answer this asker here, in order of their ids, without their minds."""
     return _askable(asked.runtime.home, partial(_hears_asker, asked))
 
 
-def is_admitted(asked: Asked) -> bool:
+def is_admitted(asked: AgentQuery) -> bool:
     """Whether the asker is heard there: by the installation, or by any agent in private."""
     guild_id, community = asked.reply.guild_id, asked.runtime.community
     if community.admits(guild_id, asked.authority(None)):
@@ -153,7 +153,7 @@ def fold_name(name: str) -> str:
     return unicodedata.normalize("NFKC", name).strip().casefold()
 
 
-def words_in(asked: Asked, option: str) -> str:
+def words_in(asked: AgentQuery, option: str) -> str:
     """What somebody wrote into an option; raises Invalid when that is nothing."""
     text = str(asked.options.get(option, ""))
     if not text.strip():
@@ -161,7 +161,7 @@ def words_in(asked: Asked, option: str) -> str:
     return text
 
 
-def resolve_agent(asked: Asked) -> Seen:
+def resolve_agent(asked: AgentQuery) -> Seen:
     """The agent that somebody names, or the only one here; raises NotFound, Conflict."""
     seen = agent_of(asked)
     if not seen[0].agent.answers:
@@ -170,7 +170,7 @@ def resolve_agent(asked: Asked) -> Seen:
     return seen
 
 
-def first_here(asked: Asked) -> Seen:
+def first_here(asked: AgentQuery) -> Seen:
     """The first agent that talks here, or was placed here, or the only one; raises as `meant`."""
     reply = asked.reply
     here = {seen[0].agent.id: seen for seen in askable_by(asked)}
@@ -183,7 +183,7 @@ def first_here(asked: Asked) -> Seen:
     return resolve_agent(asked)
 
 
-def placed_here(asked: Asked) -> tuple[Seen, ...]:
+def placed_here(asked: AgentQuery) -> tuple[Seen, ...]:
     """The agents that were placed in this channel."""
     reply = asked.reply
     return tuple(
@@ -198,17 +198,17 @@ def seen_again(home: Home, agent_id: str) -> Seen:
     return home.agents.get(agent_id), presence_of(home.facts, agent_id)
 
 
-def place_of(asked: Asked) -> str:
+def place_of(asked: AgentQuery) -> str:
     """The name of the channel as a place that sessions belong to."""
     return _place(asked.reply.channel_id)
 
 
-def is_trusted(asked: Asked, presence: Presence | None) -> bool:
+def is_trusted(asked: AgentQuery, presence: Presence | None) -> bool:
     """Whether the asker is an owner or a user of an agent now."""
     return asked.authority(presence) in {Authority.OWNER, Authority.USER}
 
 
-def opening(asked: Asked, *seen: Seen, theme: str = "") -> Opening:
+def opening(asked: AgentQuery, *seen: Seen, theme: str = "") -> Opening:
     """How a session of the channel is opened with these agents; the fewest hear of it."""
     return Opening(
         agent_ids=tuple(dict.fromkeys(each[0].agent.id for each in seen)),
@@ -256,7 +256,7 @@ def _hears(channel_id: str, guild_id: str | None, presence: Presence | None) -> 
     return presence is None or presence.may_be_asked(channel_id, guild_id)
 
 
-def _hears_asker(asked: Asked, presence: Presence | None) -> bool:
+def _hears_asker(asked: AgentQuery, presence: Presence | None) -> bool:
     reply, by = asked.reply, asked.authority(presence)
     if not asked.runtime.community.admits(reply.guild_id, by):
         return False

@@ -18,9 +18,9 @@ from opencrab.domain.errors import (
     Unauthenticated,
     Unavailable,
 )
-from opencrab.gateways.discord_relay.connection import Connection
+from opencrab.gateways.discord_relay.connection import RelayConnection
 from opencrab.gateways.discord_relay.reading import heard_of, reaction_of
-from opencrab.gateways.discord_relay.relay import PAGE, Fetch, Forward, Heard, Relay
+from opencrab.gateways.discord_relay.relay import PAGE, FetchPage, Forward, Relay, RelayMessage
 
 REFRESH_SECONDS = 60.0
 _REACTIONS = 100
@@ -31,7 +31,7 @@ _DISALLOWED_INTENTS = 4014
 _PORTAL = "https://discord.com/developers/applications"
 
 
-def run(connection: Connection) -> None:
+def run(connection: RelayConnection) -> None:
     """Relay until the process is told to stop.
 
     Raises Refused when Discord does not accept the token or the intents, Unauthenticated when
@@ -40,10 +40,10 @@ def run(connection: Connection) -> None:
     presences = connection.presences()
     everything = any(s.reads and not s.mentions_only for p in presences for s in p.spots)
     try:
-        bot = _made(connection, everything=everything)
+        bot = _create_bot(connection, everything=everything)
     except ValueError as error:
         raise _no_token() from error
-    carrier = Carrier(connection, bot)
+    carrier = RelayCarrier(connection, bot)
     carrier.relay.listen(presences, connection.now())
     carrier.subscribe()
     try:
@@ -51,14 +51,14 @@ def run(connection: Connection) -> None:
     except hikari.UnauthorizedError as error:
         raise _no_token() from error
     except hikari.GatewayServerClosedConnectionError as error:
-        raise _closed(error) from error
+        raise _connection_closed_error(error) from error
     except hikari.HikariError as error:
         raise Unavailable(f"Discord's gateway: {error}", cure="start it again") from error
     if carrier.failure is not None:
         raise carrier.failure
 
 
-def _made(connection: Connection, *, everything: bool) -> hikari.GatewayBot:
+def _create_bot(connection: RelayConnection, *, everything: bool) -> hikari.GatewayBot:
     """A bot that only listens; raises ValueError for a token that is none."""
     return hikari.GatewayBot(
         connection.token,
@@ -85,7 +85,7 @@ def _intents(*, everything: bool) -> hikari.Intents:
     return intents | hikari.Intents.MESSAGE_CONTENT if everything else intents
 
 
-def _closed(error: hikari.GatewayServerClosedConnectionError) -> OpenCrabError:
+def _connection_closed_error(error: hikari.GatewayServerClosedConnectionError) -> OpenCrabError:
     if error.code == _DISALLOWED_INTENTS:
         return Refused(
             "agents should listen to everything, but Message Content Intent is off",
@@ -94,10 +94,10 @@ def _closed(error: hikari.GatewayServerClosedConnectionError) -> OpenCrabError:
     return Unavailable(f"Discord closed the connection: {error}", cure="start it again")
 
 
-class Carrier:
+class RelayCarrier:
     """Carries what is said on Discord to OpenCrab, one thing after the other."""
 
-    def __init__(self, connection: Connection, bot: hikari.GatewayBot) -> None:
+    def __init__(self, connection: RelayConnection, bot: hikari.GatewayBot) -> None:
         self.relay = Relay(seen=connection.remembered())
         self.failure: BaseException | None = None
         self._connection = connection
@@ -176,7 +176,7 @@ class Carrier:
         job = self.relay.next(self._connection.now())
         if isinstance(job, Forward):
             await self._forward(job.heard)
-        elif isinstance(job, Fetch):
+        elif isinstance(job, FetchPage):
             await self._fetch(job)
         elif self._reactions:
             reaction = self._reactions.pop(0)
@@ -186,7 +186,7 @@ class Carrier:
         else:
             await self._woken.wait()
 
-    async def _forward(self, heard: Heard) -> None:
+    async def _forward(self, heard: RelayMessage) -> None:
         """Bring one message until OpenCrab has it, or says that it never will take it."""
         bring = self._connection.bring
         await self._patiently(lambda: bring("messages", heard.body, key=f"discord-{heard.id}"))
@@ -217,7 +217,7 @@ class Carrier:
                 return None
         return None
 
-    async def _fetch(self, job: Fetch) -> None:
+    async def _fetch(self, job: FetchPage) -> None:
         """A page of what was said meanwhile; who said it is asked for where roles may matter."""
         channel_id = int(job.channel_id)
         try:
@@ -236,13 +236,15 @@ class Carrier:
         else:
             self.relay.fetched(job.channel_id, found)
 
-    async def _read(self, message: hikari.Message, guild_id: int | None) -> Heard:
+    async def _read(self, message: hikari.Message, guild_id: int | None) -> RelayMessage:
         """A fetched message; one that Discord itself says is passed over by its author."""
         own_id = self.relay.own_id
         heard = heard_of(message, own_id, guild_id=guild_id)
         if heard is None:
             channel_id = str(message.channel_id)
-            return Heard(str(message.id), channel_id, own_id, None, mentions_bot=False, body={})
+            return RelayMessage(
+                str(message.id), channel_id, own_id, None, mentions_bot=False, body={}
+            )
         if guild_id is None or not self.relay.concerns(heard) or heard.body["author"]["is_bot"]:
             return heard
         try:

@@ -11,14 +11,14 @@ from typing import Any, Protocol
 from opencrab.domain.discord.community import Presence
 
 
-class Bring(Protocol):
+class PostToApi(Protocol):
     """Post one thing to OpenCrab's API, once for each key; raises OpenCrab's errors."""
 
     def __call__(self, what: str, body: Mapping[str, Any], /, *, key: str) -> Mapping[str, Any]: ...
 
 
 @dataclass(frozen=True)
-class Connection:
+class RelayConnection:
     """Discord's token and address, and the way to OpenCrab.
 
     `presences` are where agents take part now; `tell` says what happens (`ready`, `waits` or
@@ -28,7 +28,7 @@ class Connection:
 
     token: str
     api: str
-    bring: Bring
+    bring: PostToApi
     presences: Callable[[], tuple[Presence, ...]]
     tell: Callable[..., None]
     now: Callable[[], datetime]

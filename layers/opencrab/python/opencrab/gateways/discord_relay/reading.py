@@ -7,7 +7,7 @@ from typing import Any
 
 import hikari
 
-from opencrab.gateways.discord_relay.relay import Heard
+from opencrab.gateways.discord_relay.relay import RelayMessage
 
 CHARACTERS = 8_000
 _NAME = 100
@@ -22,7 +22,7 @@ def heard_of(
     *,
     guild_id: int | None = None,
     member: hikari.Member | None = None,
-) -> Heard | None:
+) -> RelayMessage | None:
     """An ordinary message; None for what Discord itself says, such as who joined.
 
     `guild_id` and `member` are for a message that was fetched, which does not tell them.
@@ -35,7 +35,7 @@ def heard_of(
     mentioned = own_id in map(str, message.user_mentions_ids or ())
     author: dict[str, Any] = {
         "id": str(message.author.id),
-        "name": _shown(message.author if member is None else member),
+        "name": _display_name(message.author if member is None else member),
         "role_ids": [str(role) for role in roles if role != guild][:250],
         "is_bot": message.author.is_bot or message.webhook_id is not None,
     }
@@ -50,7 +50,7 @@ def heard_of(
     answered = message.message_reference and message.message_reference.id
     if message.type is hikari.MessageType.REPLY and answered:
         body["reference"] = str(answered)
-    return Heard(
+    return RelayMessage(
         id=body["id"],
         channel_id=body["channel_id"],
         author_id=author["id"],
@@ -73,7 +73,7 @@ def reaction_of(event: hikari.ReactionAddEvent) -> dict[str, Any] | None:
         "message_id": str(event.message_id),
         "author": {
             "id": str(event.user_id),
-            "name": _shown(member) if member else str(event.user_id),
+            "name": _display_name(member) if member else str(event.user_id),
             "role_ids": [str(r) for r in member.role_ids if r != guild_id] if member else [],
             "is_bot": bool(member and member.is_bot),
         },
@@ -84,7 +84,7 @@ def reaction_of(event: hikari.ReactionAddEvent) -> dict[str, Any] | None:
 def _content(message: hikari.Message, own_id: str) -> str:
     """The words, with names in place of ids, and without the call at the beginning."""
     known: Mapping[Any, Any] = message.user_mentions or {}
-    names = {str(user_id): _shown(user) for user_id, user in known.items()}
+    names = {str(user_id): _display_name(user) for user_id, user in known.items()}
     text = (message.content or "").strip()
     first = _USER.match(text)
     if first and first[1] == own_id:
@@ -96,7 +96,7 @@ def _content(message: hikari.Message, own_id: str) -> str:
     return _USER.sub(named, text).replace("\x00", "")[:CHARACTERS]
 
 
-def _shown(user: hikari.PartialUser) -> str:
+def _display_name(user: hikari.PartialUser) -> str:
     """The name that others see: here, else everywhere, else the unique one."""
     for name in (getattr(user, "nickname", None), user.global_name, user.username):
         if isinstance(name, str) and (shown := _name(name)):

@@ -26,7 +26,7 @@ _EPOCH_MILLISECONDS = 1_420_070_400_000
 
 
 @dataclass(frozen=True)
-class Heard:
+class RelayMessage:
     """A message as the API takes it, with what decides whether it is brought there."""
 
     id: str
@@ -41,11 +41,11 @@ class Heard:
 class Forward:
     """Bring this message, then say `accepted`; nothing of its channel overtakes it."""
 
-    heard: Heard
+    heard: RelayMessage
 
 
 @dataclass(frozen=True)
-class Fetch:
+class FetchPage:
     """Fetch a page of a channel's messages after one of them, then say `fetched`."""
 
     channel_id: str
@@ -60,9 +60,9 @@ class Relay:
     own_id: str = ""
     most: int = MOST
     _everything: frozenset[str] = frozenset()
-    _waiting: dict[str, deque[Heard]] = field(default_factory=dict)
+    _waiting: dict[str, deque[RelayMessage]] = field(default_factory=dict)
     _behind: set[str] = field(default_factory=set)
-    _fetching: dict[str, list[Heard]] = field(default_factory=dict)
+    _fetching: dict[str, list[RelayMessage]] = field(default_factory=dict)
 
     def listen(self, presences: Iterable[Presence], now: datetime) -> None:
         """Hear what agents listen to from now on; what was said in new channels before is past."""
@@ -71,14 +71,14 @@ class Relay:
         for spot in spots:
             self.seen.setdefault(spot.channel_id, id_at(now))
 
-    def concerns(self, heard: Heard) -> bool:
+    def concerns(self, heard: RelayMessage) -> bool:
         """Whether a message is brought: in private, where the bot is named, where all is heard."""
         if heard.author_id == self.own_id:
             return False
         named = heard.mentions_bot or heard.guild_id is None
         return named or heard.channel_id in self._everything
 
-    def hear(self, heard: Heard) -> None:
+    def hear(self, heard: RelayMessage) -> None:
         """Something was said; what nobody is to hear only counts where others were heard before."""
         channel_id = heard.channel_id
         if channel_id in self._behind:
@@ -93,7 +93,7 @@ class Relay:
         self._behind.update(self.seen)
         self._fetching.clear()
 
-    def next(self, now: datetime) -> Forward | Fetch | None:
+    def next(self, now: datetime) -> Forward | FetchPage | None:
         """What to do now; the same again until that was done, None when there is nothing."""
         for channel_id in tuple(self._waiting):
             heard = self._first(channel_id)
@@ -105,14 +105,14 @@ class Relay:
             return self._fetch(channel_id, now)
         return None
 
-    def accepted(self, heard: Heard) -> None:
+    def accepted(self, heard: RelayMessage) -> None:
         """A message was brought, or never can be."""
         waiting = self._waiting.get(heard.channel_id)
         if waiting and waiting[0] == heard:
             waiting.popleft()
         self._advance(heard)
 
-    def fetched(self, channel_id: str, found: Iterable[Heard]) -> None:
+    def fetched(self, channel_id: str, found: Iterable[RelayMessage]) -> None:
         """A page arrived; if it is a whole one there is more, which is fetched after these."""
         held = self._fetching.pop(channel_id, None)
         if held is None:
@@ -134,14 +134,14 @@ class Relay:
         self._fetching.pop(channel_id, None)
         self.seen.pop(channel_id, None)
 
-    def _hold(self, heard: Heard) -> None:
+    def _hold(self, heard: RelayMessage) -> None:
         if sum(map(len, self._waiting.values())) >= self.most:
             self.seen.setdefault(heard.channel_id, str(int(heard.id) - 1))
             self._behind.add(heard.channel_id)
             return
         self._waiting.setdefault(heard.channel_id, deque()).append(heard)
 
-    def _first(self, channel_id: str) -> Heard | None:
+    def _first(self, channel_id: str) -> RelayMessage | None:
         """The first message of a channel that is to be brought; those before it are passed over."""
         waiting = self._waiting[channel_id]
         while waiting:
@@ -151,11 +151,11 @@ class Relay:
         del self._waiting[channel_id]
         return None
 
-    def _fetch(self, channel_id: str, now: datetime) -> Fetch:
+    def _fetch(self, channel_id: str, now: datetime) -> FetchPage:
         after = max(int(self.seen.get(channel_id, "0")), int(id_at(now - OLDEST)))
-        return Fetch(channel_id, str(after))
+        return FetchPage(channel_id, str(after))
 
-    def _advance(self, heard: Heard) -> None:
+    def _advance(self, heard: RelayMessage) -> None:
         known = int(self.seen.get(heard.channel_id, "0"))
         self.seen[heard.channel_id] = str(max(known, int(heard.id)))
 

@@ -27,7 +27,7 @@ from opencrab.engine.learning.nightly.run import run_night
 from opencrab.engine.learning.nightly.schedule import nightfall, send_reviews
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.background import run_background
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import is_suspect, run_turn
 from opencrab.gateways.local.index_follower import IndexFollower
 from opencrab.gateways.local.isolation import Isolation
@@ -52,8 +52,8 @@ _FRAME_BYTES = 65_536
 _EVERY = "*"
 """Who waits for this waits for any session; the WebSocket does."""
 
-Handle = Callable[[Delivery], Outcome]
-Run = Callable[[Runtime, Delivery, Pace], Outcome]
+Handle = Callable[[Delivery], MessageOutcome]
+Run = Callable[[Runtime, Delivery, Pace], MessageOutcome]
 
 
 class Consumer:
@@ -121,7 +121,7 @@ class Consumer:
                 reason = f"received {MAX_RECEIVES} times"
                 self._queue.bury(delivery.body, group=delivery.group, reason=reason)
                 self._queue.done(delivery.receipt)
-            elif self._handle(delivery) is Outcome.FINISHED:
+            elif self._handle(delivery) is MessageOutcome.FINISHED:
                 self._queue.done(delivery.receipt)
         except Exception:
             shown = "a private message" if self._private else delivery.body[:200]
@@ -216,7 +216,7 @@ class Runner:
         index: IndexFollower,
         *,
         workers: int,
-        interact: Callable[[Runtime, Delivery], Outcome] | None = None,
+        interact: Callable[[Runtime, Delivery], MessageOutcome] | None = None,
         price: Callable[[Runtime], int] | None = None,
         alive: Callable[[], None] = lambda: None,
     ) -> None:
@@ -289,9 +289,9 @@ class Runner:
             consumer.join()
         self._index.join()
 
-    def _turn(self, delivery: Delivery) -> Outcome:
+    def _turn(self, delivery: Delivery) -> MessageOutcome:
         outcome = self._carry(run_turn, delivery)
-        if outcome is Outcome.FINISHED:
+        if outcome is MessageOutcome.FINISHED:
             self._ended.set()
         return outcome
 
@@ -306,19 +306,19 @@ class Runner:
             except OpenCrabError as error:
                 log.warning("what is due cannot be admitted now: %s", error.message)
 
-    def _deliver(self, delivery: Delivery) -> Outcome:
+    def _deliver(self, delivery: Delivery) -> MessageOutcome:
         return deliver(self._runtime, delivery)
 
-    def _compact(self, delivery: Delivery) -> Outcome:
+    def _compact(self, delivery: Delivery) -> MessageOutcome:
         return self._carry(run_background, delivery)
 
-    def _carry(self, run: Run, delivery: Delivery) -> Outcome:
+    def _carry(self, run: Run, delivery: Delivery) -> MessageOutcome:
         """Run a turn beside others, or alone if it may have killed the process before."""
         is_alone = is_suspect(self._runtime.home.journal, delivery)
         with self._isolation.alone() if is_alone else self._isolation.together():
             return run(self._runtime, delivery, self._pace)
 
-    def _night(self, delivery: Delivery) -> Outcome:
+    def _night(self, delivery: Delivery) -> MessageOutcome:
         return run_night(self._runtime, delivery, Pace(stopping=self._stopping.is_set))
 
     def _nightfall(self) -> None:

@@ -111,7 +111,7 @@ PARTS = (
 OPEN_PATHS = openapi.OPEN_PATHS | {discord_door.PATH}
 
 
-class Door:
+class RequestGate:
     """What every request passes: address, key, size; then the routes; and the last resort."""
 
     def __init__(self, app: ASGIApp, runtime: Runtime) -> None:
@@ -201,7 +201,7 @@ def create_app(
     application = bot or Application()
     app.state.rest = Rest(runtime, watch, setup, longest_seconds, machine, application)
     app.state.interactions = interactions
-    app.add_middleware(Door, runtime=runtime)
+    app.add_middleware(RequestGate, runtime=runtime)
     return app
 
 

@@ -20,7 +20,14 @@ from opencrab.engine.conversation.live_events import Event
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit, instruct
 from opencrab.gateways.websocket import requests
-from opencrab.gateways.websocket.requests import Mentor, Ping, Say, Subscribe, Unsubscribe, Wish
+from opencrab.gateways.websocket.requests import (
+    MentorRequest,
+    Ping,
+    Say,
+    Subscribe,
+    Unsubscribe,
+    Wish,
+)
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
 
@@ -42,7 +49,7 @@ def answer(runtime: Runtime, principal: Principal, watches: Watches, text: str) 
     """Do what a frame asks for, and answer it: an error is an answer too."""
     try:
         wish = requests.read(text)
-        found = _done(runtime, principal, watches, wish)
+        found = _dispatch_request(runtime, principal, watches, wish)
     except OpenCrabError as error:
         return problem(error, requests.id_in(text))
     return {"type": "pong" if isinstance(wish, Ping) else "answer", "id": wish.id, **found}
@@ -55,21 +62,23 @@ def problem(error: OpenCrabError, wish_id: str | None = None) -> Event:
     return {"type": "error", "id": wish_id, **shown}
 
 
-def _done(runtime: Runtime, principal: Principal, watches: Watches, wish: Wish) -> dict[str, Any]:
+def _dispatch_request(
+    runtime: Runtime, principal: Principal, watches: Watches, wish: Wish
+) -> dict[str, Any]:
     match wish:
         case Subscribe():
-            return _subscribed(principal, watches, wish)
+            return _begin_subscription(principal, watches, wish)
         case Unsubscribe():
             return {"subscribed": False, "was_subscribed": watches.end(wish.watched)}
         case Say():
-            return _said(runtime, principal, wish)
-        case Mentor():
-            return _instructed(runtime.home, runtime.clock, principal, wish)
+            return _post_message(runtime, principal, wish)
+        case MentorRequest():
+            return _post_instruction(runtime.home, runtime.clock, principal, wish)
         case Ping():
             return {}
 
 
-def _subscribed(principal: Principal, watches: Watches, wish: Subscribe) -> dict[str, Any]:
+def _begin_subscription(principal: Principal, watches: Watches, wish: Subscribe) -> dict[str, Any]:
     principal.require(Scope.READ)
     sight = visible(wish.kinds, is_owner=principal.scope is Scope.OWNER)
     place = watches.begin(wish.watched, sight, wish.after)
@@ -77,7 +86,7 @@ def _subscribed(principal: Principal, watches: Watches, wish: Subscribe) -> dict
     return found | {"after": place} if wish.watched.kind == "session" else found
 
 
-def _said(runtime: Runtime, principal: Principal, wish: Say) -> dict[str, Any]:
+def _post_message(runtime: Runtime, principal: Principal, wish: Say) -> dict[str, Any]:
     principal.require(Scope.CHAT)
     message = Message(
         source=Source.WEBSOCKET,
@@ -91,7 +100,9 @@ def _said(runtime: Runtime, principal: Principal, wish: Say) -> dict[str, Any]:
     return {"turn_ids": [turn.id for turn in turns], "message_id": turns[0].group}
 
 
-def _instructed(home: Home, clock: Clock, principal: Principal, wish: Mentor) -> dict[str, Any]:
+def _post_instruction(
+    home: Home, clock: Clock, principal: Principal, wish: MentorRequest
+) -> dict[str, Any]:
     principal.require(Scope.OWNER)
     now, session_id = clock.now(), wish.session_id
     instruction_id = stable_id("instruction", principal.id, "websocket", session_id, wish.id)

@@ -69,7 +69,7 @@ class Say(Value):
     text: MessageText
 
 
-class Mentor(Value):
+class MentorRequest(Value):
     """An instruction to a session's agents; the same id again is the same instruction."""
 
     type: Literal["mentor"]
@@ -78,7 +78,7 @@ class Mentor(Value):
     text: MessageText
 
 
-Wish = Ping | Subscribe | Unsubscribe | Say | Mentor
+Wish = Ping | Subscribe | Unsubscribe | Say | MentorRequest
 
 _WISH: TypeAdapter[Wish] = TypeAdapter(Annotated[Wish, Field(discriminator="type")])
 _ID: TypeAdapter[str] = TypeAdapter(WishId)
@@ -106,7 +106,7 @@ def read(text: str) -> Wish:
     try:
         return _WISH.validate_json(text, strict=True)
     except ValidationError as error:
-        raise _explained(error) from None
+        raise _invalid_request_error(error) from None
 
 
 def too_large() -> TooLarge:
@@ -121,7 +121,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _explained(error: ValidationError) -> Invalid:
+def _invalid_request_error(error: ValidationError) -> Invalid:
     """The first thing that is wrong; what was sent is not repeated."""
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     kind, place = str(first["type"]), [part for part in first["loc"] if isinstance(part, str)]

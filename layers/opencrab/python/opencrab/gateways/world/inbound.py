@@ -32,12 +32,12 @@ def from_queue(runtime: Runtime, event: Mapping[str, Any], unpack: Unpack) -> di
     again = [
         {"itemIdentifier": record["messageId"]}
         for record in event["Records"]
-        if not _finished(runtime, record, unpack)
+        if not _receive_message(runtime, record, unpack)
     ]
     return {"batchItemFailures": again}
 
 
-def _finished(runtime: Runtime, record: Mapping[str, Any], unpack: Unpack) -> bool:
+def _receive_message(runtime: Runtime, record: Mapping[str, Any], unpack: Unpack) -> bool:
     try:
         became = receive(runtime, unpack(record["body"]), arrived_at=_arrival(record))
     except _FOR_GOOD as error:

@@ -9,7 +9,7 @@ from opencrab.domain.value import Language
 
 
 @dataclass(frozen=True)
-class Row:
+class PanelRow:
     """One task of a panel: its label, its name, and how it stands (a `TaskStatus`)."""
 
     label: str
@@ -28,12 +28,12 @@ class Panel:
     language: Language
     standing: str
     percent: int
-    rows: tuple[Row, ...]
+    rows: tuple[PanelRow, ...]
     note: str
     over: bool
 
 
-class Channel(Protocol):
+class DeliveryChannel(Protocol):
     """One kind of place to speak."""
 
     def pieces(self, utterance: Utterance) -> int:

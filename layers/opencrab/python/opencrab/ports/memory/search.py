@@ -80,14 +80,14 @@ class IndexStatus:
 
 
 @dataclass(frozen=True)
-class Meant:
+class TextVectors:
     """What texts mean, as one model has it: a vector for each, in their order."""
 
     model: str
     vectors: tuple[tuple[float, ...], ...]
 
 
-class Meaning(Protocol):
+class TextEmbedder(Protocol):
     """Turns texts into vectors, for agents that can pay for it."""
 
     @property
@@ -96,7 +96,7 @@ class Meaning(Protocol):
 
     def of(
         self, agent_id: str, texts: tuple[str, ...], *, at_most_seconds: float | None = None
-    ) -> Meant | None:
+    ) -> TextVectors | None:
         """What some texts mean; None when nobody can or may say, which is no error."""
 
 

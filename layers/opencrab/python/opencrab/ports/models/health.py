@@ -2,16 +2,16 @@
 
 from typing import Protocol
 
-from opencrab.domain.models.health import Health
+from opencrab.domain.models.health import BreakerState
 
 
 class ProviderHealths(Protocol):
     """The health of providers; advice only: no money and no message depends on it."""
 
-    def all(self) -> dict[str, Health]:
+    def all(self) -> dict[str, BreakerState]:
         """Every provider of which something bad is known."""
 
-    def put(self, provider: str, health: Health, before: Health | None) -> bool:
+    def put(self, provider: str, health: BreakerState, before: BreakerState | None) -> bool:
         """Keep a provider's health if it still is `before`; False when others were faster."""
 
     def forget(self, provider: str) -> None:

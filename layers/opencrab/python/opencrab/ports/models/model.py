@@ -30,7 +30,7 @@ class Image:
 
 
 @dataclass(frozen=True)
-class Said:
+class ChatMessage:
     """One contribution to the conversation; `name` tells people apart.
 
     `replay` is `Answer.replay` of what the assistant said, for the vendor that wants it back.
@@ -64,7 +64,7 @@ class ChatRequest:
     model: str
     actions: tuple[ActionSchema, ...]
     system: str
-    turns: tuple[Said | Returned, ...]
+    turns: tuple[ChatMessage | Returned, ...]
     max_output_tokens: int
     temperature: float | None = None
     stop: tuple[str, ...] = ()

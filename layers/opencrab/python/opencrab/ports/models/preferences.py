@@ -7,7 +7,7 @@ from opencrab.domain.models.preferences import Preferences
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredPreferences:
     """The preferences and their version; 0 means that nobody ever changed any."""
 
     preferences: Preferences
@@ -17,10 +17,10 @@ class Stored:
 class PreferenceStore(Protocol):
     """One document with a version, which each turn sees before its next model call."""
 
-    def get(self) -> Stored:
+    def get(self) -> StoredPreferences:
         """What is kept, strongly consistent."""
 
-    def save(self, preferences: Preferences, version: int) -> Stored:
+    def save(self, preferences: Preferences, version: int) -> StoredPreferences:
         """Keep it as the version after `version`; raises Conflict when that is not the stored one.
 
         From then on `Boundary.settings_version` tells the new version.

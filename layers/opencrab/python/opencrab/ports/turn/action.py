@@ -32,7 +32,7 @@ from opencrab.ports.skills import StandardSkills
 from opencrab.ports.turn.journal import History
 from opencrab.ports.usage.counters import Tallies
 from opencrab.ports.usage.ledger import UsageLedger
-from opencrab.ports.web import Web, WebSearch
+from opencrab.ports.web import SearchEngine, Web
 from opencrab.ports.workspace.files import Files
 from opencrab.ports.world import WorldPost
 
@@ -60,7 +60,7 @@ class Reach:
     limits: Limits = field(default_factory=Limits)
     sessions: Sessions | None = None
     web: Web | None = None
-    web_search: WebSearch | None = None
+    web_search: SearchEngine | None = None
     world: WorldPost | None = None
 
 

@@ -8,7 +8,7 @@ from typing import Protocol
 from opencrab.domain.conversation.message import Instruction, Line, Utterance
 from opencrab.domain.conversation.session import SessionChange
 from opencrab.domain.document import Fact
-from opencrab.domain.models.health import Health
+from opencrab.domain.models.health import BreakerState
 from opencrab.domain.money.budget import Draw
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.record import ApprovalDecision, Record
@@ -46,7 +46,7 @@ class Boundary:
     frozen: str | None
     instructions: tuple[Instruction, ...]
     limits: Mapping[str, MicroUsd] = field(default_factory=dict)
-    health: Mapping[str, Health] = field(default_factory=dict)
+    health: Mapping[str, BreakerState] = field(default_factory=dict)
     settings_version: int = 0
 
 

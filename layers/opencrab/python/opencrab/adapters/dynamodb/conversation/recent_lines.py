@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from opencrab.adapters.dynamodb.conversation.line import LAST, from_item, sort_key
-from opencrab.adapters.dynamodb.conversation.session import Counted, Seen, partition
+from opencrab.adapters.dynamodb.conversation.session import CountedSession, SessionCache, partition
 from opencrab.adapters.dynamodb.table import Table
 from opencrab.domain.conversation.message import Line
 
@@ -26,7 +26,7 @@ class _Kept:
 _NOTHING = _Kept((), 0, 0)
 
 
-class Recent:
+class LineCache:
     """The newest lines of some sessions, as this process read them.
 
     A line never changes until it is forgotten, and there are no gaps, so that whoever knows the
@@ -61,7 +61,7 @@ class Recent:
 
 
 def newest(
-    table: Table, seen: Seen, recent: Recent, session_id: str, limit: int
+    table: Table, seen: SessionCache, recent: LineCache, session_id: str, limit: int
 ) -> tuple[Line, ...]:
     """The newest lines of a session, newest first; only those that are new here are read.
 
@@ -103,7 +103,7 @@ def _weight(line: Line) -> int:
     return _LINE_BYTES + 4 * said
 
 
-def _is_behind(new: Sequence[Line], known: Counted | None, first: int, limit: int) -> bool:
+def _is_behind(new: Sequence[Line], known: CountedSession | None, first: int, limit: int) -> bool:
     """Whether there may be lines that a read from a place on did not show."""
     if known is None:
         return True

@@ -39,7 +39,7 @@ _KNOWN = 256
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedSession:
     """A session with the number of its lines, of its changes, and of times that it was redacted."""
 
     session: Session
@@ -47,26 +47,26 @@ class Counted:
     version: int
     redactions: int = 0
 
-    def grown(self, lines: int, session: Session | None = None) -> "Counted":
+    def grown(self, lines: int, session: Session | None = None) -> "CountedSession":
         """After a change that appended so many lines."""
-        return Counted(
+        return CountedSession(
             session or self.session, self.lines + lines, self.version + 1, self.redactions
         )
 
-    def redacted(self) -> "Counted":
+    def redacted(self) -> "CountedSession":
         """After some of its lines were forgotten: what is remembered of them is stale."""
         return replace(self, version=self.version + 1, redactions=self.redactions + 1)
 
 
-class Seen:
+class SessionCache:
     """What this process saw last of some sessions: a guess, which every write puts to the test."""
 
     def __init__(self, capacity: int = _KNOWN) -> None:
         self._capacity = capacity
-        self._counted: OrderedDict[str, Counted] = OrderedDict()
+        self._counted: OrderedDict[str, CountedSession] = OrderedDict()
         self._lock = Lock()
 
-    def note(self, counted: Counted) -> Counted:
+    def note(self, counted: CountedSession) -> CountedSession:
         """Remember the newest look at a session; an older one changes nothing."""
         session_id = counted.session.id
         with self._lock:
@@ -76,13 +76,13 @@ class Seen:
                 self._counted.popitem(last=False)
         return counted
 
-    def correct(self, counted: Counted) -> Counted:
+    def correct(self, counted: CountedSession) -> CountedSession:
         """Remember what a refusal told, whatever was known before."""
         with self._lock:
             self._counted.pop(counted.session.id, None)
         return self.note(counted)
 
-    def guess(self, session_id: str) -> Counted | None:
+    def guess(self, session_id: str) -> CountedSession | None:
         """The last look, if there was one."""
         with self._lock:
             return self._counted.get(session_id)
@@ -91,13 +91,13 @@ class Seen:
 class DynamoSessions:
     """`ports.conversation.sessions.Sessions` on the table."""
 
-    def __init__(self, table: Table, seen: Seen) -> None:
+    def __init__(self, table: Table, seen: SessionCache) -> None:
         self._table = table
         self._seen = seen
 
     def create(self, session: Session) -> Session:
         try:
-            self._table.write(put(to_item(Counted(session, 0, 1)), absent()))
+            self._table.write(put(to_item(CountedSession(session, 0, 1)), absent()))
         except ConditionFailed as refusal:
             stored = from_item(refusal.item).session if refusal.item else self.get(session.id)
             if (stored.agent_ids, stored.theme) == (session.agent_ids, session.theme):
@@ -146,19 +146,19 @@ class DynamoSessions:
         raise busy(session_id)
 
 
-def to_item(counted: Counted) -> Item:
+def to_item(counted: CountedSession) -> Item:
     """The session as an item."""
     return SCHEMA.item(partition(counted.session.id), HEAD, _fields(counted))
 
 
-def from_item(item: Item) -> Counted:
+def from_item(item: Item) -> CountedSession:
     """The session that an item holds."""
     fields = SCHEMA.fields(item)
     session = Session.model_validate_json(fields["body"])
-    return Counted(session, fields["lines"], fields["version"], fields.get("redactions", 0))
+    return CountedSession(session, fields["lines"], fields["version"], fields.get("redactions", 0))
 
 
-def fetch(table: Table, seen: Seen, session_id: str) -> Counted:
+def fetch(table: Table, seen: SessionCache, session_id: str) -> CountedSession:
     """Read a session with its counters; raises NotFound."""
     item = table.get(partition(session_id), HEAD)
     if item is None:
@@ -166,7 +166,7 @@ def fetch(table: Table, seen: Seen, session_id: str) -> Counted:
     return seen.note(from_item(item))
 
 
-def session_update(known: Counted, after: Counted) -> Write:
+def session_update(known: CountedSession, after: CountedSession) -> Write:
     """Change a session that must still be as it is known; only what changed is written."""
     fields = _fields(after)
     before = _fields(known)
@@ -195,7 +195,7 @@ def busy(session_id: str) -> Unavailable:
     )
 
 
-def _fields(counted: Counted) -> dict[str, str | int]:
+def _fields(counted: CountedSession) -> dict[str, str | int]:
     session = counted.session
     return {
         "body": session.model_dump_json(),

@@ -3,7 +3,7 @@
 from opencrab.adapters.dynamodb.item import attribute
 from opencrab.adapters.dynamodb.money.board import HEALTH, PARTITION, SCHEMA, SWITCH, read
 from opencrab.adapters.dynamodb.table import ConditionFailed, Table, Write, key
-from opencrab.domain.models.health import Health
+from opencrab.domain.models.health import BreakerState
 
 
 class DynamoHealths:
@@ -12,10 +12,10 @@ class DynamoHealths:
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def all(self) -> dict[str, Health]:
+    def all(self) -> dict[str, BreakerState]:
         return read(self._table).health()
 
-    def put(self, provider: str, health: Health, before: Health | None) -> bool:
+    def put(self, provider: str, health: BreakerState, before: BreakerState | None) -> bool:
         values = {":health": health.model_dump_json()}
         condition = "attribute_not_exists(#health)"
         if before is not None:

@@ -9,7 +9,7 @@ from opencrab.adapters.dynamodb.money.board import settings_changed
 from opencrab.adapters.dynamodb.table import Cancelled, Table, absent, put
 from opencrab.domain.errors import Conflict
 from opencrab.domain.models.preferences import Preferences
-from opencrab.ports.models.preferences import Stored
+from opencrab.ports.models.preferences import StoredPreferences
 
 SCHEMA = Schema("preferences")
 PARTITION, DOCUMENT = "PREFERENCES", "P"
@@ -21,12 +21,12 @@ class DynamoPreferences:
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def get(self) -> Stored:
+    def get(self) -> StoredPreferences:
         item = self._table.get(PARTITION, DOCUMENT)
-        return Stored(Preferences()) if item is None else from_item(item)
+        return StoredPreferences(Preferences()) if item is None else from_item(item)
 
-    def save(self, preferences: Preferences, version: int) -> Stored:
-        saved = Stored(preferences, version + 1)
+    def save(self, preferences: Preferences, version: int) -> StoredPreferences:
+        saved = StoredPreferences(preferences, version + 1)
         known = Path("version") == version if version else absent()
         try:
             self._table.transact(put(to_item(saved), known), settings_changed(saved.version))
@@ -38,13 +38,13 @@ class DynamoPreferences:
         return saved
 
 
-def to_item(stored: Stored) -> Item:
+def to_item(stored: StoredPreferences) -> Item:
     """The document as an item; raises Invalid when it does not fit into one."""
     fields = {"body": stored.preferences.document(), "version": stored.version}
     return SCHEMA.item(PARTITION, DOCUMENT, fields)
 
 
-def from_item(item: Item) -> Stored:
+def from_item(item: Item) -> StoredPreferences:
     """The document that an item holds."""
     fields = SCHEMA.fields(item)
-    return Stored(Preferences.read(json.loads(fields["body"])), fields["version"])
+    return StoredPreferences(Preferences.read(json.loads(fields["body"])), fields["version"])

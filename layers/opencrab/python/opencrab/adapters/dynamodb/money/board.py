@@ -13,7 +13,7 @@ from pynamodb.expressions.update import Update
 
 from opencrab.adapters.dynamodb.item import Fields, Schema, microseconds, moment
 from opencrab.adapters.dynamodb.table import Table, Write, changes, update
-from opencrab.domain.models.health import Health
+from opencrab.domain.models.health import BreakerState
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.value import MicroUsd
 
@@ -56,10 +56,10 @@ class Switchboard:
             if name.startswith(LIMIT)
         }
 
-    def health(self) -> dict[str, Health]:
+    def health(self) -> dict[str, BreakerState]:
         """The health of every provider of which something bad is known."""
         return {
-            name.removeprefix(HEALTH): Health.model_validate_json(body)
+            name.removeprefix(HEALTH): BreakerState.model_validate_json(body)
             for name, body in self._fields.items()
             if name.startswith(HEALTH)
         }

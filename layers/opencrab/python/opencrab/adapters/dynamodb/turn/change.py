@@ -8,7 +8,7 @@ from opencrab.adapters.dynamodb import due_item as due_items
 from opencrab.adapters.dynamodb.conversation import line as line_items
 from opencrab.adapters.dynamodb.conversation import session as sessions
 from opencrab.adapters.dynamodb.conversation import utterance as utterances
-from opencrab.adapters.dynamodb.conversation.session import Counted
+from opencrab.adapters.dynamodb.conversation.session import CountedSession
 from opencrab.adapters.dynamodb.money import budget as budgets
 from opencrab.adapters.dynamodb.table import Cancelled, Write, put
 from opencrab.adapters.dynamodb.turn import header as headers
@@ -32,7 +32,7 @@ class Writes:
     """
 
     def __init__(
-        self, change: Change, after: Turn, known: Counted | None, seen: tallies.Seen
+        self, change: Change, after: Turn, known: CountedSession | None, seen: tallies.Seen
     ) -> None:
         self._change = change
         self._after = after
@@ -41,7 +41,7 @@ class Writes:
         self.draws = range(1, 1 + len(change.draws))
         self.facts = range(self.draws.stop, self.draws.stop + len(change.facts))
         self.session = self.facts.stop
-        self.grown = None if known is None else _grown(change, known)
+        self.grown = None if known is None else _advance_counts(change, known)
 
     def all(self) -> tuple[Write, ...]:
         """Every write, in the order in which a cancellation names them."""
@@ -115,7 +115,7 @@ class Writes:
         yield from tallies.counting(change.usage, at, self._seen)
 
 
-def _grown(change: Change, known: Counted) -> Counted:
+def _advance_counts(change: Change, known: CountedSession) -> CountedSession:
     session = known.session
     if change.session is not None and change.at is not None:
         session = session.after(change.session, change.at)

@@ -127,7 +127,7 @@ def unchanged_condition(stored: Turn) -> Condition:
     """The condition that nobody changed a header since it was read."""
     path, lease = Path("lease_until"), stored.lease_until
     as_leased = path.does_not_exist() if lease is None else path == microseconds(lease)
-    owned = _owned(stored.epoch, stored.sequence, stored.status)
+    owned = _same_state_condition(stored.epoch, stored.sequence, stored.status)
     return every(owned, _stopped_as(stored.stop), as_leased)
 
 
@@ -136,7 +136,7 @@ def ownership_condition(turn: Turn, expected: int, *, unless_stopped: bool) -> C
     # An intent holds only while nobody asked to stop; what has happened is kept also after a stop,
     # once the worker knows of it (ADR 0009).
     stop = _stopped_as(None if unless_stopped else turn.stop)
-    return every(_owned(turn.epoch, expected, TurnStatus.RUNNING), stop)
+    return every(_same_state_condition(turn.epoch, expected, TurnStatus.RUNNING), stop)
 
 
 def missing(turn_id: str) -> NotFound:
@@ -155,7 +155,7 @@ def is_alive(turn: Turn) -> bool:
     return turn.status in _ALIVE
 
 
-def _owned(epoch: int, sequence: int, status: TurnStatus) -> Condition:
+def _same_state_condition(epoch: int, sequence: int, status: TurnStatus) -> Condition:
     return every(
         Path("epoch") == epoch, Path("sequence") == sequence, Path("status") == status.value
     )

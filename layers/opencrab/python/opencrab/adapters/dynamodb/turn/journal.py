@@ -11,8 +11,8 @@ from datetime import datetime
 from opencrab.adapters.dynamodb import document as fact_items
 from opencrab.adapters.dynamodb.conversation import line as line_items
 from opencrab.adapters.dynamodb.conversation import session as sessions
-from opencrab.adapters.dynamodb.conversation.recent_lines import Recent, newest
-from opencrab.adapters.dynamodb.conversation.session import Counted, Seen
+from opencrab.adapters.dynamodb.conversation.recent_lines import LineCache, newest
+from opencrab.adapters.dynamodb.conversation.session import CountedSession, SessionCache
 from opencrab.adapters.dynamodb.item import microseconds
 from opencrab.adapters.dynamodb.listing import due_items, readable
 from opencrab.adapters.dynamodb.money import board as switches
@@ -54,10 +54,10 @@ class DynamoJournal:
         on_turn: Told each header that this process claimed or changed, for logs and metrics.
     """
 
-    def __init__(self, table: Table, seen: Seen, on_turn: OnTurn | None = None) -> None:
+    def __init__(self, table: Table, seen: SessionCache, on_turn: OnTurn | None = None) -> None:
         self._table = table
         self._seen = seen
-        self._recent = Recent()
+        self._recent = LineCache()
         self._active: tallies.Seen = set()
         self._on_turn = on_turn or (lambda _turn: None)
 
@@ -177,7 +177,7 @@ class DynamoJournal:
                 return stored
             stopped = stored.replaced(stop=stop)
             if not stop.pause:
-                stopped = _queued(stopped)
+                stopped = _requeue_waiting(stopped)
             if self._replaced(stopped, stored):
                 return stopped
         raise _busy(turn_id)
@@ -187,7 +187,7 @@ class DynamoJournal:
             stored = headers.fetch(self._table, turn_id)
             if stored.status.is_end or stored.stop is None or not stored.stop.pause:
                 return stored
-            resumed = _queued(stored.replaced(stop=None))
+            resumed = _requeue_waiting(stored.replaced(stop=None))
             if self._replaced(resumed, stored):
                 return resumed
         raise _busy(turn_id)
@@ -202,7 +202,7 @@ class DynamoJournal:
                     cure="read the turn again: it may have been decided or stopped already",
                 )
             _require_all(stored, recorded.records)
-            queued = _queued(stored)
+            queued = _requeue_waiting(stored)
             told = fact_items.writing(facts)
             decided = records.new(turn_id, decision, stored.lease_until or stored.created_at)
             try:
@@ -250,12 +250,12 @@ class DynamoJournal:
             return False
         return self._replaced(stored.replaced(lease_until=lease_until), stored)
 
-    def _known(self, session_id: str) -> Counted:
+    def _known(self, session_id: str) -> CountedSession:
         """What the session's counter probably is."""
         known = self._seen.guess(session_id)
         return known or sessions.fetch(self._table, self._seen, session_id)
 
-    def _corrected(self, refusal: Cancelled, place: int, session_id: str) -> Counted:
+    def _corrected(self, refusal: Cancelled, place: int, session_id: str) -> CountedSession:
         """The session as the refusal tells it, when the guess was wrong."""
         # In a conflict nobody looked whether the guess held, so that no item came back.
         if place in refusal.unknown:
@@ -267,7 +267,7 @@ class DynamoJournal:
             raise sessions.missing(session_id)
         return self._seen.correct(sessions.from_item(item))
 
-    def _append(self, known: Counted, placed: Line, marker: Write, *others: Write) -> None:
+    def _append(self, known: CountedSession, placed: Line, marker: Write, *others: Write) -> None:
         """Put one line and what belongs to it, unless the marker says that it was put before."""
         grown = known.grown(1)
         self._table.transact(
@@ -281,7 +281,7 @@ class DynamoJournal:
         if marker is None:
             known = sessions.fetch(self._table, self._seen, admission.line.session_id)
             if known.session.status is SessionStatus.ENDED:
-                raise _ended(known.session.id)
+                raise _session_ended_error(known.session.id)
             raise Conflict("one of this message's turns was admitted with another message")
         turn_ids = markers.turns_of(marker, admission)
         keys = [(headers.partition(turn_id), headers.HEADER) for turn_id in turn_ids]
@@ -294,7 +294,7 @@ class DynamoJournal:
     def _instructed_before(self, instruction: Instruction) -> Instruction:
         marker = self._table.get(markers.partition(instruction.id), markers.MARK)
         if marker is None:
-            raise _ended(instruction.session_id)
+            raise _session_ended_error(instruction.session_id)
         return inbox.from_item(marker)
 
     def _replaced(self, turn: Turn, stored: Turn) -> bool:
@@ -311,7 +311,7 @@ def _stays(wish: Stop | None, newer: Stop) -> bool:
     return wish is not None and (newer.pause or not wish.pause)
 
 
-def _queued(turn: Turn) -> Turn:
+def _requeue_waiting(turn: Turn) -> Turn:
     """The turn as it is, or queued again if it waits."""
     return turn.replaced(status=TurnStatus.QUEUED) if turn.status is TurnStatus.WAITING else turn
 
@@ -329,7 +329,7 @@ def _require_all(turn: Turn, recorded: Sequence[Record]) -> None:
         raise NotFound(f"records of turn {turn.id!r} have expired while it waited")
 
 
-def _ended(session_id: str) -> Conflict:
+def _session_ended_error(session_id: str) -> Conflict:
     return Conflict(f"session {session_id!r} has ended", cure="create a new session")
 
 

@@ -57,7 +57,7 @@ class DynamoTallies:
 def counting(rows: tuple[UsageRow, ...], at: datetime, seen: Seen) -> Iterator[Write]:
     """The writes that count the calls of one transaction; `seen` is what needs no telling."""
     for tally in merge_tallies(map(tally_of, rows)):
-        yield _counted(tally, shard(rows[0].turn_id, SHARDS), at)
+        yield _tally_update(tally, shard(rows[0].turn_id, SHARDS), at)
     for agent_id, day in sorted({(row.agent_id, day_of(row.at)) for row in rows} - seen):
         fields = {"ttl": ttl(at.astimezone(UTC) + ACTIVE_KEPT)}
         yield put(ACTIVE.item(f"ACTIVE#{day}", agent_id, fields))
@@ -96,7 +96,7 @@ def _hours(fields: Fields) -> dict[int, dict[str, int]]:
     return hours
 
 
-def _counted(tally: Tally, place: int, at: datetime) -> Write:
+def _tally_update(tally: Tally, place: int, at: datetime) -> Write:
     cell = tally.cell
     values = {
         "schema": SCHEMA.version,

@@ -34,13 +34,13 @@ def from_wire(body: Any, party: Party) -> Answer:
     blocks = _blocks(body, party)
     finish = label(body.get("stop_reason"))
     usage = _usage(mapping(body.get("usage")))
-    words = sort_blocks(repair_text(_joined(blocks, "text", "")))
+    words = sort_blocks(repair_text(_join_blocks(blocks, "text", "")))
     calls = () if finish == _REFUSED else _calls(blocks, cut=finish == _CUT)
     if finish == _FULL:
         raise _full(party, usage)
     if finish == _REFUSED and not words.text:
-        raise _refused(body, party, usage)
-    judgment = "\n".join(filter(None, (_thought(blocks), words.thought)))
+        raise _refusal_error(body, party, usage)
+    judgment = "\n".join(filter(None, (_thinking_text(blocks), words.thought)))
     intent = words.text if calls else ""
     return Answer(
         text="" if calls else words.text,
@@ -69,14 +69,14 @@ def _blocks(body: Any, party: Party) -> list[dict[str, Any]]:
     return [mapping(block) for block in listing(content)]
 
 
-def _joined(blocks: list[dict[str, Any]], kind: str, between: str) -> str:
+def _join_blocks(blocks: list[dict[str, Any]], kind: str, between: str) -> str:
     """The words of all blocks of one kind, whose field bears the same name."""
     words = (block.get(kind) for block in blocks if block.get("type") == kind)
     return between.join(text for text in words if isinstance(text, str) and text)
 
 
-def _thought(blocks: list[dict[str, Any]]) -> str:
-    return repair_text(_joined(blocks, "thinking", "\n")).strip()
+def _thinking_text(blocks: list[dict[str, Any]]) -> str:
+    return repair_text(_join_blocks(blocks, "thinking", "\n")).strip()
 
 
 def _calls(blocks: list[dict[str, Any]], *, cut: bool) -> tuple[Call, ...]:
@@ -125,7 +125,7 @@ def _full(party: Party, usage: Usage) -> Unanswered:
     )
 
 
-def _refused(body: dict[str, Any], party: Party, usage: Usage) -> Unanswered:
+def _refusal_error(body: dict[str, Any], party: Party, usage: Usage) -> Unanswered:
     details = mapping(body.get("stop_details"))
     why = label(details.get("explanation")) or label(details.get("category")) or "no reason given"
     return Unanswered(

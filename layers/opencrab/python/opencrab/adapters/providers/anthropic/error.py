@@ -66,7 +66,7 @@ def failure(reply: Reply, party: Party) -> Unanswered:
     """The error for a reply whose status is not 200."""
     if moved := redirect_refusal(reply, party):
         return moved
-    return _sorted(
+    return _provider_error(
         reply.status,
         body_in(reply),
         party,
@@ -78,7 +78,9 @@ def failure(reply: Reply, party: Party) -> Unanswered:
 
 def told_failure(body: Any, party: Party, *, billed: bool | None = None) -> Unanswered:
     """The error that a body or an event holds although its status is 200."""
-    return _sorted(_own_status(mapping(mapping(body).get("error"))), body, party, billed=billed)
+    return _provider_error(
+        _own_status(mapping(mapping(body).get("error"))), body, party, billed=billed
+    )
 
 
 def _own_status(error: dict[str, Any]) -> int:
@@ -89,7 +91,7 @@ def _own_status(error: dict[str, Any]) -> int:
     return code if isinstance(code, int) and _REQUEST <= code < _BEYOND else _SERVER
 
 
-def _sorted(
+def _provider_error(
     status: int,
     body: Any,
     party: Party,
@@ -102,7 +104,7 @@ def _sorted(
     fault = _fault(status, _marks(error), final=final)
     message, cure = _advice(fault, status, party)
     return Unanswered(
-        f"{message}: {refusal.vendor_message(_said(error))}",
+        f"{message}: {refusal.vendor_message(_error_message(error))}",
         fault,
         cure=cure,
         billed=billed,
@@ -133,7 +135,7 @@ def _advice(fault: Fault, status: int, party: Party) -> tuple[str, str | None]:
     return happened.format(**names), cure.format(**names) or None
 
 
-def _said(error: Any) -> Any:
+def _error_message(error: Any) -> Any:
     message = mapping(error).get("message")
     return message if isinstance(message, str) and message.strip() else error
 

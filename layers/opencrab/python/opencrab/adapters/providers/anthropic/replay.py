@@ -9,7 +9,7 @@ from typing import Any
 
 from opencrab.adapters.providers.wire.lenient import listing, mapping
 from opencrab.adapters.providers.wire.text import repair_text
-from opencrab.ports.models.model import Said
+from opencrab.ports.models.model import ChatMessage
 
 _DOT = re.compile(r"(?<=\d)\.(?=\d)")
 _APPEND_ONLY = re.compile(r"claude-[a-z]+-(?:5-[1-9]|[6-9]|\d\d)(?!\d)")
@@ -32,13 +32,13 @@ def is_append_only(model: str) -> bool:
 
 def replay(blocks: list[dict[str, Any]], model: str) -> dict[str, Any] | None:
     """What to keep of an answer's blocks for the same model; None when there are no thoughts."""
-    kept = [part for part in map(_kept, blocks) if part is not None]
+    kept = [part for part in map(_replayable_part, blocks) if part is not None]
     if is_append_only(model) or not any(part["type"] in _FIELDS for part in kept):
         return None
     return {"vendor": "anthropic", "model": model, "blocks": kept}
 
 
-def replay_blocks(said: Said, model: str) -> list[dict[str, Any]] | None:
+def replay_blocks(said: ChatMessage, model: str) -> list[dict[str, Any]] | None:
     """The blocks of what the assistant said, if they fit its calls and this model; else None.
 
     Calls are left blank but for the id that they had.
@@ -46,12 +46,14 @@ def replay_blocks(said: Said, model: str) -> list[dict[str, Any]] | None:
     kept = mapping(said.replay)
     if kept.get("vendor") != "anthropic" or kept.get("model") != model:
         return None
-    blocks = [part for part in map(_kept, map(mapping, listing(kept.get("blocks")))) if part]
+    blocks = [
+        part for part in map(_replayable_part, map(mapping, listing(kept.get("blocks")))) if part
+    ]
     count = sum(1 for block in blocks if block["type"] == "tool_use")
     return blocks if said.calls and count == len(said.calls) else None
 
 
-def _kept(block: dict[str, Any]) -> dict[str, Any] | None:
+def _replayable_part(block: dict[str, Any]) -> dict[str, Any] | None:
     """The part of a block that goes back; None for one that does not."""
     kind = block.get("type")
     if kind == "tool_use":

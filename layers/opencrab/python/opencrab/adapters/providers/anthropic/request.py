@@ -11,7 +11,14 @@ from typing import Any
 from opencrab.adapters.providers.anthropic.replay import is_append_only, replay_blocks, wire_name
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.record import Call
-from opencrab.ports.models.model import ActionSchema, ChatRequest, Image, ModelInfo, Returned, Said
+from opencrab.ports.models.model import (
+    ActionSchema,
+    ChatMessage,
+    ChatRequest,
+    Image,
+    ModelInfo,
+    Returned,
+)
 
 Block = dict[str, Any]
 
@@ -82,7 +89,7 @@ class _Conversation:
         self._open: list[tuple[str, str]] = []
         self._used: set[str] = set()
 
-    def add(self, turn: Said | Returned) -> None:
+    def add(self, turn: ChatMessage | Returned) -> None:
         """Take one turn; a result without a call of the last message becomes words."""
         if isinstance(turn, Returned):
             self._return(turn)
@@ -133,7 +140,7 @@ class _Conversation:
         unanswered, self._open = self._open, []
         self._put("user", [_result(tool_use_id, _NO_RESULT) for _, tool_use_id in unanswered])
 
-    def _answer(self, said: Said) -> list[Block]:
+    def _answer(self, said: ChatMessage) -> list[Block]:
         if not self._tools:
             calls = [f"[{call.name}: {json.dumps(_input(call))}]" for call in said.calls]
             return _text("\n".join(filter(str.strip, (said.text, *calls))))

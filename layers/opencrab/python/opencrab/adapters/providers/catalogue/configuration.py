@@ -149,7 +149,7 @@ def models_settings(
         for name, table in table_at(llm.get("providers", {}), "llm.providers").items()
     }
     if stored_key is not None:
-        providers = {name: _opened(each, stored_key) for name, each in providers.items()}
+        providers = {name: _apply_stored_key(each, stored_key) for name, each in providers.items()}
     selection = table_at(llm.get("self_selection", {}), "llm.self_selection")
     check_keys(selection, {"enabled", "allowed_aliases"}, "llm.self_selection")
     default = f"{llm.get('default_provider', 'scripted')}:{llm.get('default_model', '')}"
@@ -279,7 +279,7 @@ def _provider(
     )
 
 
-def _opened(
+def _apply_stored_key(
     provider: ProviderSettings, stored_key: Callable[[str], str | None]
 ) -> ProviderSettings:
     """The provider with the key that is kept for it, if one is."""
@@ -334,7 +334,7 @@ def _manners(tables: Mapping[str, Any]) -> dict[Use, Manner]:
             manners[use] = Manner(**{**values, "stop": tuple(values["stop"])})
         except (ValidationError, TypeError) as error:
             raise Invalid(
-                f"[{place}] is not right: {_told(error)}",
+                f"[{place}] is not right: {_validation_message(error)}",
                 field=place,
                 cure="temperature is 0 to 2, stop a list of texts, "
                 f"timeout_seconds more than 0 and at most {LONGEST_SECONDS}",
@@ -342,7 +342,7 @@ def _manners(tables: Mapping[str, Any]) -> dict[Use, Manner]:
     return manners
 
 
-def _told(error: ValidationError | TypeError) -> str:
+def _validation_message(error: ValidationError | TypeError) -> str:
     if isinstance(error, ValidationError):
         return "; ".join(
             f"{each['loc'][0]}: {each['msg']}" for each in error.errors() if each["loc"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 from opencrab.adapters.providers.catalogue.configuration import ProviderSettings
 from opencrab.adapters.providers.catalogue.detect import LLAMACPP_URL, OLLAMA_URL, UNNAMED_MODEL
 from opencrab.adapters.providers.catalogue.prices import anthropic_name
-from opencrab.adapters.providers.transport.exchange import Opened, Reply, Transport
+from opencrab.adapters.providers.transport.exchange import OpenReply, Reply, Transport
 from opencrab.adapters.providers.wire.address import checked_base_url, is_private
 from opencrab.domain.errors import Invalid
 from opencrab.ports.models.model import ChatModel, Embedder, ModelInfo, ProviderHealth
@@ -230,6 +230,6 @@ class _Within:
 
     def open(
         self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
-    ) -> AbstractContextManager[Opened]:
+    ) -> AbstractContextManager[OpenReply]:
         seconds = min(timeout_seconds, self.most_seconds)
         return self.transport.open(url, headers=headers, body=body, timeout_seconds=seconds)

@@ -54,7 +54,7 @@ def merge_preferences(settings: ModelsSettings, preferences: Preferences) -> Mod
     providers = dict(settings.providers)
     for name, change in preferences.providers.items():
         if name in providers:
-            providers[name] = _changed(providers[name], change)
+            providers[name] = _apply_change_safely(providers[name], change)
     aliases, fallback = settings.aliases, settings.fallback
     if preferences.aliases is not None:
         aliases = _sound(preferences.aliases, providers)
@@ -174,7 +174,7 @@ def _has_key(settings: ModelsSettings, name: str) -> bool:
     return bool(provider.api_key)
 
 
-def _changed(provider: ProviderSettings, change: ProviderChange) -> ProviderSettings:
+def _apply_change_safely(provider: ProviderSettings, change: ProviderChange) -> ProviderSettings:
     """As `apply_change`; one with an unsafe address is absent, as its key may go nowhere."""
     try:
         return apply_change(provider, change)

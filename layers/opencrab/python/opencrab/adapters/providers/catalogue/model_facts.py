@@ -110,7 +110,7 @@ class Family:
 
 
 @dataclass(frozen=True)
-class Facts:
+class ModelFacts:
     """What is known of any model, from three lists: ours, the public one, and newer prices.
 
     A newer price wins over the public list; over ours, which the owner wrote, where it is dearer.

@@ -11,7 +11,7 @@ from opencrab.adapters.providers.catalogue.connection import (
     is_vendors_own,
     stays_private,
 )
-from opencrab.adapters.providers.catalogue.model_facts import Facts, ModelSettings
+from opencrab.adapters.providers.catalogue.model_facts import ModelFacts, ModelSettings
 from opencrab.domain.money.budget import FREE, Price
 from opencrab.ports.models.model import ModelInfo
 
@@ -23,7 +23,7 @@ _SCRIPTED = "no language model: it follows a script or simple rules"
 
 
 def known_of(
-    settings: ModelsSettings, facts: Facts, provider: ProviderSettings, model: str
+    settings: ModelsSettings, facts: ModelFacts, provider: ProviderSettings, model: str
 ) -> ModelSettings:
     """What the lists say of a provider's model: of itself, of models named alike, of the vendor."""
     name, kind = f"{provider.name}:{model}", provider.kind
@@ -37,7 +37,7 @@ def known_of(
     return known.over(settings.vendors.get(kind, ModelSettings()))
 
 
-def _as_at_openai(known: ModelSettings, facts: Facts, model: str) -> ModelSettings:
+def _as_at_openai(known: ModelSettings, facts: ModelFacts, model: str) -> ModelSettings:
     """Azure's facts of a deployment that has the name of OpenAI's model: it is usually that one."""
     there = facts.of(f"openai:{model}")
     if there.price is None:

@@ -58,7 +58,7 @@ _OLD_MODELS = re.compile(r"^ft:|ft-$|davinci|babbage|curie|^ada$|vision-preview|
 
 
 @dataclass(frozen=True)
-class Listed:
+class PriceEntry:
     """One entry: prices in US dollars per million tokens by part, and the other names it has.
 
     The prices hold for inputs of at most `max_input_tokens`; `dearest` are those beyond it.
@@ -100,7 +100,7 @@ def micro_usd(usd: Any, part: str) -> int:
     return int((amount * _MICRO_USD).to_integral_value(ROUND_CEILING))
 
 
-def read_list(document: Any, today: date) -> dict[str, Listed]:
+def read_list(document: Any, today: date) -> dict[str, PriceEntry]:
     """The chat and embedding models of a list by `provider:model`, sorted; nonsense is left out."""
     found = {}
     for provider in _objects(document):
@@ -132,12 +132,12 @@ def newest_prices(
     Raises Invalid for an unsafe address and Unavailable when there is no list, or one in another
     unit.
     """
-    listed = by_normal_name(read_list(_fetched(transport, url), today))
+    listed = by_normal_name(read_list(_fetch_price_list(transport, url), today))
     if not listed:
         raise Unavailable(
             f"the price list at {url!r} has no model in it", cure="correct prices_url in [llm]"
         )
-    found = {name: _found(listed, name, (limits or {}).get(name)) for name in known}
+    found = {name: _listed_price(listed, name, (limits or {}).get(name)) for name in known}
     pairs = [(price, new) for name, price in known.items() if price and (new := found[name])]
     if is_per_token(pairs):
         raise Unavailable(
@@ -153,7 +153,7 @@ def newest_prices(
     return sorted_out(dict(list(newest.items())[:PRICES]), known, allow_lower=allow_lower)
 
 
-def _found(listed: Mapping[str, Listed], name: str, limit: int | None) -> Price | None:
+def _listed_price(listed: Mapping[str, PriceEntry], name: str, limit: int | None) -> Price | None:
     entry = _find(listed, name)
     return None if entry is None else entry.price(limit)
 
@@ -184,7 +184,7 @@ def anthropic_name(model: str) -> str:
     return re.sub(r"(?<=\d)\.(?=\d)", "-", model)
 
 
-def _find(listed: Mapping[str, Listed], name: str) -> Listed | None:
+def _find(listed: Mapping[str, PriceEntry], name: str) -> PriceEntry | None:
     entry = next((listed[each] for each in spellings(name) if each in listed), None)
     if entry is not None:
         return entry
@@ -199,7 +199,7 @@ def _find(listed: Mapping[str, Listed], name: str) -> Listed | None:
     )
 
 
-def _fetched(transport: Transport, url: str) -> Any:
+def _fetch_price_list(transport: Transport, url: str) -> Any:
     parts = urlsplit(checked_base_url(url, provider="prices_url"))
     if parts.scheme != "https":
         raise Invalid(
@@ -228,7 +228,7 @@ def _is_wanted(provider: str, model: str) -> bool:
     return not _OTHER_MODELS.search(model) and not _OLD_MODELS.search(model)
 
 
-def _entry(model: Mapping[str, Any], today: date, *, with_names: bool) -> Listed | None:
+def _entry(model: Mapping[str, Any], today: date, *, with_names: bool) -> PriceEntry | None:
     tables = list(_prices(model.get("prices"), today))
     if not tables or any(_OTHER_UNITS.search(unit) for table in tables for unit in table):
         return None
@@ -250,11 +250,11 @@ def _entry(model: Mapping[str, Any], today: date, *, with_names: bool) -> Listed
     context = _count(model.get("context_window"))
     names = _equals(model.get("match")) - {model["id"]} if with_names else set()
     also = tuple(sorted(name for name in names if not _OTHER_MODELS.search(name)))
-    entry = Listed(base, dearest, context, min(starts, default=None), also)
+    entry = PriceEntry(base, dearest, context, min(starts, default=None), also)
     return entry if _is_priced(entry) else None
 
 
-def _is_priced(entry: Listed) -> bool:
+def _is_priced(entry: PriceEntry) -> bool:
     try:
         return entry.price() is not None and price_of(entry.dearest) is not None
     except ValueError:

@@ -58,7 +58,9 @@ _REPLAY_LENGTH = 256 * 1024
 def answer_of(body: Any, party: Party) -> Answer:
     """The answer that a body holds; lenient wherever Google's servers are known to differ."""
     if not isinstance(body, dict):
-        raise Unanswered(f"the answer is no JSON object: {_seen(body)}", Fault.NONSENSE)
+        raise Unanswered(
+            f"the answer is no JSON object: {_short_json_excerpt(body)}", Fault.NONSENSE
+        )
     if body.get("error"):
         raise failure_of(body, party)
     usage = _usage(mapping(body.get("usageMetadata")))
@@ -97,8 +99,10 @@ def _no_candidate(body: dict[str, Any], party: Party, usage: Usage | None) -> Un
     """Why there is not even a candidate: the prompt was blocked, or the body is none of ours."""
     reason = block_reason(body)
     if reason:
-        return _blocked(party, "the request", reason, usage)
-    return Unanswered(f"the answer has no candidates: {_seen(body)}", Fault.NONSENSE, usage=usage)
+        return _blocked_error(party, "the request", reason, usage)
+    return Unanswered(
+        f"the answer has no candidates: {_short_json_excerpt(body)}", Fault.NONSENSE, usage=usage
+    )
 
 
 def block_reason(body: dict[str, Any]) -> str:
@@ -106,7 +110,7 @@ def block_reason(body: dict[str, Any]) -> str:
     feedback = mapping(body.get("promptFeedback"))
     reason = feedback.get("blockReason") or ""
     words = label(feedback.get("blockReasonMessage"))
-    return words or (label(reason) if isinstance(reason, str) else _seen(reason))
+    return words or (label(reason) if isinstance(reason, str) else _short_json_excerpt(reason))
 
 
 def _check(
@@ -125,12 +129,12 @@ def _check(
     if said or finish in _PLAIN:
         return
     if finish in _WITHHELD:
-        raise _blocked(party, "its own answer", told, usage)
-    message = f"the answer of {party.provider} is empty: {told or _seen(candidate)}"
+        raise _blocked_error(party, "its own answer", told, usage)
+    message = f"the answer of {party.provider} is empty: {told or _short_json_excerpt(candidate)}"
     raise Unanswered(message, Fault.NONSENSE, usage=usage)
 
 
-def _blocked(party: Party, what: str, reason: str, usage: Usage | None) -> Unanswered:
+def _blocked_error(party: Party, what: str, reason: str, usage: Usage | None) -> Unanswered:
     return Unanswered(
         f"{party.provider} blocked {what}: {reason or 'it says no reason'}",
         Fault.BLOCKED,
@@ -205,5 +209,5 @@ def _usage(usage: dict[str, Any]) -> Usage:
     )
 
 
-def _seen(value: Any) -> str:
+def _short_json_excerpt(value: Any) -> str:
     return json_excerpt(value)[:_SHOWN_LENGTH]

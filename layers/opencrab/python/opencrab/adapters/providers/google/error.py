@@ -54,7 +54,7 @@ def failure_of(
     body = body[0] if isinstance(body, list) and body else body
     error = mapping(body).get("error") or body
     details = [mapping(detail) for detail in listing(mapping(error).get("details"))]
-    told = _told(error)
+    told = _error_message(error)
     fault = _fault(mapping(error), details, status, told.lower())
     return Unanswered(
         _MESSAGES.get(fault, _OTHERWISE).format(party=party, told=told),
@@ -103,7 +103,7 @@ def _wait(details: list[dict[str, Any]]) -> float | None:
     return next((delay for delay in delays if delay is not None), None)
 
 
-def _told(error: Any) -> str:
+def _error_message(error: Any) -> str:
     return refusal.vendor_message(
         mapping(error).get("message") or mapping(error).get("status") or error
     )

@@ -8,7 +8,7 @@ from typing import Any
 from opencrab.adapters.providers.google.schema import gemini_schema
 from opencrab.adapters.providers.wire.lenient import listing, mapping
 from opencrab.domain.turn.record import Call
-from opencrab.ports.models.model import ActionSchema, ChatRequest, ModelInfo, Returned, Said
+from opencrab.ports.models.model import ActionSchema, ChatMessage, ChatRequest, ModelInfo, Returned
 
 REPLAY = "google"
 """Marks an `Answer.replay` as made here."""
@@ -73,35 +73,35 @@ def _contents(request: ChatRequest, info: ModelInfo) -> list[dict[str, Any]]:
         if is_model:
             if not contents:
                 contents.append(_content("user", []))
-            spoken = [turn for turn in run if isinstance(turn, Said)]
-            contents.append(_content("model", _spoken(spoken, request.model)))
-            asked = [pair for turn in spoken for pair in _asked(turn, request.model)]
+            spoken = [turn for turn in run if isinstance(turn, ChatMessage)]
+            contents.append(_content("model", _assistant_parts(spoken, request.model)))
+            asked = [pair for turn in spoken for pair in _calls_with_ids(turn, request.model)]
         else:
-            contents.append(_content("user", _heard(list(run), asked, info)))
+            contents.append(_content("user", _user_parts(list(run), asked, info)))
             asked = []
     if not contents or contents[-1]["role"] == "model":
-        contents.append(_content("user", _heard([], asked, info)))
+        contents.append(_content("user", _user_parts([], asked, info)))
     return contents
 
 
-def _is_model(turn: Said | Returned) -> bool:
-    return isinstance(turn, Said) and turn.role == "assistant"
+def _is_model(turn: ChatMessage | Returned) -> bool:
+    return isinstance(turn, ChatMessage) and turn.role == "assistant"
 
 
 def _content(role: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
     return {"role": role, "parts": parts or [{"text": _NOTHING}]}
 
 
-def _spoken(run: list[Said], model: str) -> list[dict[str, Any]]:
+def _assistant_parts(run: list[ChatMessage], model: str) -> list[dict[str, Any]]:
     """The parts of what the assistant said, with the signatures that belong to them."""
     parts: list[dict[str, Any]] = []
     first_call: dict[str, Any] | None = None
     for turn in run:
         replay = _replay(turn, model)
         if turn.text:
-            parts.append({"text": turn.text, **_signed(replay.get("text"))})
-        for call, kept in _kept(turn, replay):
-            part = {"functionCall": _call(call, kept), **_signed(kept.get("signature"))}
+            parts.append({"text": turn.text, **_signature_field(replay.get("text"))})
+        for call, kept in _calls_with_replay(turn, replay):
+            part = {"functionCall": _call(call, kept), **_signature_field(kept.get("signature"))}
             first_call = first_call or part
             parts.append(part)
     if first_call and _WANTS_SIGNATURES.match(model_id(model)):
@@ -109,8 +109,8 @@ def _spoken(run: list[Said], model: str) -> list[dict[str, Any]]:
     return parts
 
 
-def _heard(
-    run: list[Said | Returned], asked: list[tuple[Call, str]], info: ModelInfo
+def _user_parts(
+    run: list[ChatMessage | Returned], asked: list[tuple[Call, str]], info: ModelInfo
 ) -> list[dict[str, Any]]:
     """The parts of what came back and of what people said: results first, in the calls' order."""
     results = [turn for turn in run if isinstance(turn, Returned)]
@@ -122,12 +122,12 @@ def _heard(
         parts.append({"functionResponse": _response(call, vendor_id, found)})
     parts.extend({"text": f"{result.name}: {result.content}"} for result in results)
     for turn in run:
-        if isinstance(turn, Said):
-            parts.extend(_said(turn, info))
+        if isinstance(turn, ChatMessage):
+            parts.extend(_message_parts(turn, info))
     return parts
 
 
-def _said(turn: Said, info: ModelInfo) -> Iterator[dict[str, Any]]:
+def _message_parts(turn: ChatMessage, info: ModelInfo) -> Iterator[dict[str, Any]]:
     if turn.text:
         yield {"text": turn.text}
     for image in turn.images if info.vision else ():
@@ -136,39 +136,41 @@ def _said(turn: Said, info: ModelInfo) -> Iterator[dict[str, Any]]:
 
 def _call(call: Call, kept: Mapping[str, Any]) -> dict[str, Any]:
     arguments = {"unreadable": call.raw} if call.arguments is None else call.arguments
-    return {"name": _function_name(call.name), "args": arguments, **_identified(kept.get("id"))}
+    return {"name": _function_name(call.name), "args": arguments, **_id_field(kept.get("id"))}
 
 
 def _response(call: Call, vendor_id: str, result: Returned | None) -> dict[str, Any]:
     response = _NO_RESULT if result is None else {"result": result.content}
-    return {"name": _function_name(call.name), "response": response} | _identified(vendor_id)
+    return {"name": _function_name(call.name), "response": response} | _id_field(vendor_id)
 
 
-def _asked(turn: Said, model: str) -> Iterator[tuple[Call, str]]:
+def _calls_with_ids(turn: ChatMessage, model: str) -> Iterator[tuple[Call, str]]:
     """The calls of a turn with the ids that Google gave them."""
-    for call, kept in _kept(turn, _replay(turn, model)):
+    for call, kept in _calls_with_replay(turn, _replay(turn, model)):
         yield call, kept.get("id") or ""
 
 
-def _kept(turn: Said, replay: Mapping[str, Any]) -> Iterator[tuple[Call, dict[str, Any]]]:
+def _calls_with_replay(
+    turn: ChatMessage, replay: Mapping[str, Any]
+) -> Iterator[tuple[Call, dict[str, Any]]]:
     """Each call with what was kept for its place."""
     kept = listing(replay.get("calls"))
     for place, call in enumerate(turn.calls):
         yield call, mapping(kept[place]) if place < len(kept) else {}
 
 
-def _replay(turn: Said, model: str) -> Mapping[str, Any]:
+def _replay(turn: ChatMessage, model: str) -> Mapping[str, Any]:
     """What was kept of an answer, for the model that gave it and for no other."""
     replay = turn.replay or {}
     ours = replay.get("of") == REPLAY and replay.get("model") == model_id(model)
     return replay if ours else {}
 
 
-def _signed(signature: Any) -> dict[str, Any]:
+def _signature_field(signature: Any) -> dict[str, Any]:
     return {"thoughtSignature": signature} if isinstance(signature, str) and signature else {}
 
 
-def _identified(vendor_id: Any) -> dict[str, Any]:
+def _id_field(vendor_id: Any) -> dict[str, Any]:
     return {"id": vendor_id} if isinstance(vendor_id, str) and vendor_id else {}
 
 

@@ -43,7 +43,7 @@ def gemini_schema(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
     """
     if depth > _DEEPEST:
         return {}
-    whole = _merged(schema)
+    whole = _merge_all_of(schema)
     kept = {key: value for key, value in whole.items() if key in _KNOWN}
     if "const" in whole:
         kept["enum"] = [whole["const"]]
@@ -67,7 +67,7 @@ def _within(key: str, value: Any, depth: int) -> Any:
             return value
 
 
-def _merged(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _merge_all_of(schema: Mapping[str, Any]) -> dict[str, Any]:
     """The schema with the parts of `allOf`, which Gemini does not know, as its own."""
     parts = schema.get("allOf")
     if not isinstance(parts, list | tuple):

@@ -25,12 +25,14 @@ _SHOWN_LENGTH = 300
 def answer_of(body: Any, party: Party) -> Answer:
     """The answer that a body holds; one that says itself that it is not done was cut."""
     if not isinstance(body, dict):
-        raise Unanswered(f"the answer is no JSON object: {_seen(body)}", Fault.NONSENSE)
+        raise Unanswered(
+            f"the answer is no JSON object: {_short_json_excerpt(body)}", Fault.NONSENSE
+        )
     if body.get("error"):
         raise failure_of(body, party)
     message = body.get("message")
     if not isinstance(message, dict):
-        raise Unanswered(f"the answer has no message: {_seen(body)}", Fault.NONSENSE)
+        raise Unanswered(f"the answer has no message: {_short_json_excerpt(body)}", Fault.NONSENSE)
     if body.get("done") is False:
         raise Unanswered(f"{party.provider} broke off its answer", Fault.BROKEN_OFF)
     return _answer(message).replaced(
@@ -112,5 +114,5 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _seen(value: Any) -> str:
+def _short_json_excerpt(value: Any) -> str:
     return json_excerpt(value)[:_SHOWN_LENGTH]

@@ -12,11 +12,11 @@ from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import Call
 from opencrab.ports.models.model import (
     ActionSchema,
+    ChatMessage,
     ChatRequest,
     Embeddings,
     ModelInfo,
     Returned,
-    Said,
 )
 
 
@@ -93,7 +93,7 @@ def _tool(action: ActionSchema) -> dict[str, Any]:
     }
 
 
-def _message(turn: Said | Returned, info: ModelInfo) -> dict[str, Any]:
+def _message(turn: ChatMessage | Returned, info: ModelInfo) -> dict[str, Any]:
     if isinstance(turn, Returned):
         return {"role": "tool", "tool_name": turn.name, "content": turn.content}
     message: dict[str, Any] = {"role": turn.role, "content": turn.text}

@@ -57,7 +57,7 @@ def failure_of(
     body: Any, party: Party, *, status: int = 0, billed: bool | None = None
 ) -> Unanswered:
     """The error that a body or a line of a stream holds; without a status, its words decide."""
-    told = _told(body)
+    told = _error_message(body)
     words = told.lower()
     if "model" in words and ("not found" in words or "try pulling it" in words):
         return _missing(told, party)
@@ -98,7 +98,7 @@ def _by_words(words: str) -> Fault | None:
     return next((fault for fault, marks in _BY_WORDS if any(mark in words for mark in marks)), None)
 
 
-def _told(body: Any) -> str:
+def _error_message(body: Any) -> str:
     """What Ollama said; the other APIs in it wrap the sentence once more."""
     error = mapping(body).get("error") or body
     return refusal.vendor_message(mapping(error).get("message") or error)

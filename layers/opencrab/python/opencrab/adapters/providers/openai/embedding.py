@@ -46,7 +46,7 @@ def _place(entry: dict[str, Any], otherwise: int) -> int:
 def _vector(embedding: Any) -> tuple[float, ...]:
     """The numbers of a vector; empty if they are none."""
     if isinstance(embedding, str):
-        return _finite(_unpacked(embedding))
+        return _finite(_decode_floats(embedding))
     numbers = listing(embedding)
     if any(isinstance(number, bool) or not isinstance(number, int | float) for number in numbers):
         return ()
@@ -56,7 +56,7 @@ def _vector(embedding: Any) -> tuple[float, ...]:
         return ()
 
 
-def _unpacked(text: str) -> tuple[float, ...]:
+def _decode_floats(text: str) -> tuple[float, ...]:
     try:
         data = b64decode(text, validate=True)
     except (binascii.Error, ValueError):

@@ -108,9 +108,9 @@ def failure(reply: Reply, party: Party) -> Unanswered:
     fault = by_words or _by_status(reply.status, error)
     if fault is Fault.RATE_LIMITED and reply.headers.get("x-should-retry") == "false":
         fault = Fault.QUOTA_SPENT
-    return _unanswered(
+    return _provider_error(
         fault,
-        f"({reply.status}) {_told(error)}",
+        f"({reply.status}) {_error_message(error)}",
         party,
         billed=billed_by(reply.status),
         wait=_wait(reply.headers, error),
@@ -122,9 +122,9 @@ def failure_within(error: Any, party: Party, *, usage: Usage, began: bool = Fals
 
     It is judged by the status in its code, or else by its words.
     """
-    return _unanswered(
+    return _provider_error(
         _by_words(_BY_WORDS, error) or _by_code(error),
-        _told(error),
+        _error_message(error),
         party,
         billed=True if began or usage.is_counted else None,
         wait=_wait({}, error),
@@ -132,7 +132,7 @@ def failure_within(error: Any, party: Party, *, usage: Usage, began: bool = Fals
     )
 
 
-def _unanswered(
+def _provider_error(
     fault: Fault,
     told: str,
     party: Party,
@@ -209,7 +209,7 @@ def _error_in(reply: Reply) -> Any:
     return mapping(body).get("error") or body or excerpt(reply.body) or "no explanation"
 
 
-def _told(error: Any) -> str:
+def _error_message(error: Any) -> str:
     """What the provider said, on one line; with what stood behind it, where it only passes on."""
     behind = mapping(mapping(error).get("metadata")).get("raw")
     if isinstance(error, dict):

@@ -8,7 +8,14 @@ from typing import Any
 from opencrab.adapters.providers.wire.history import pair_calls_with_results
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.record import Call
-from opencrab.ports.models.model import ActionSchema, ChatRequest, Image, ModelInfo, Returned, Said
+from opencrab.ports.models.model import (
+    ActionSchema,
+    ChatMessage,
+    ChatRequest,
+    Image,
+    ModelInfo,
+    Returned,
+)
 
 _PARTICIPANT = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NOT_IN_FUNCTION_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
@@ -59,13 +66,15 @@ def _messages(request: ChatRequest, info: ModelInfo) -> Iterator[dict[str, Any]]
     ids: dict[str, str] = {}
     for turn in pair_calls_with_results(request.turns) if info.functions else request.turns:
         if isinstance(turn, Returned):
-            yield _returned(turn, ids, info)
+            yield _tool_result_message(turn, ids, info)
             continue
         replay = turn.replay or {}
         if replay.get("model") != request.model:
             replay = {}
         ids |= _own_ids(turn.calls, replay)
-        yield _said(turn, ids, info) | {name: replay[name] for name in _REPLAYED if name in replay}
+        yield _chat_message(turn, ids, info) | {
+            name: replay[name] for name in _REPLAYED if name in replay
+        }
 
 
 def _own_ids(calls: tuple[Call, ...], replay: Mapping[str, Any]) -> dict[str, str]:
@@ -76,7 +85,7 @@ def _own_ids(calls: tuple[Call, ...], replay: Mapping[str, Any]) -> dict[str, st
     return {call.id: own for call, own in zip(calls, ids, strict=True) if own}
 
 
-def _said(turn: Said, ids: Mapping[str, str], info: ModelInfo) -> dict[str, Any]:
+def _chat_message(turn: ChatMessage, ids: Mapping[str, str], info: ModelInfo) -> dict[str, Any]:
     message: dict[str, Any] = {"role": turn.role, "content": turn.text}
     if _PARTICIPANT.fullmatch(turn.name):
         message["name"] = turn.name
@@ -92,7 +101,7 @@ def _said(turn: Said, ids: Mapping[str, str], info: ModelInfo) -> dict[str, Any]
     return message
 
 
-def _returned(turn: Returned, ids: Mapping[str, str], info: ModelInfo) -> dict[str, Any]:
+def _tool_result_message(turn: Returned, ids: Mapping[str, str], info: ModelInfo) -> dict[str, Any]:
     """A result; a model that knows no functions reads it as words."""
     if not info.functions:
         return {"role": "user", "content": f"[{turn.name}] {turn.content}"}

@@ -11,14 +11,14 @@ from opencrab.adapters.providers.scripted.script import ScriptedAnswer, choose
 from opencrab.domain.money.budget import FREE, Price, Usage
 from opencrab.domain.turn.record import Answer
 from opencrab.domain.value import MicroUsd
-from opencrab.ports.models.model import ChatRequest, ModelInfo, Returned, Said
+from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo, Returned
 
 _BYTES_PER_TOKEN = 4
 _NOTE = "no language model: it follows a script or simple rules"
 
 
 @dataclass(frozen=True)
-class Bill:
+class ScriptedBill:
     """What a provider would charge for, whether or not its answers arrived."""
 
     calls: int = 0
@@ -48,7 +48,7 @@ class Scripted:
         self._script = tuple(script)
         self._pause = pause or Event().wait
         self._lock = Lock()
-        self._bill = Bill()
+        self._bill = ScriptedBill()
         self._info = info or ModelInfo(
             name=name, max_input_tokens=max_input_tokens, price=price, notes=(_NOTE,)
         )
@@ -58,7 +58,7 @@ class Scripted:
         return self._info
 
     @property
-    def bill(self) -> Bill:
+    def bill(self) -> ScriptedBill:
         """Every call that was received so far, and what all of them cost."""
         with self._lock:
             return self._bill
@@ -93,7 +93,7 @@ class Scripted:
         body["messages"] = [*system, *(self._message(turn) for turn in request.turns)]
         return body | {"max_tokens": request.max_output_tokens}
 
-    def _message(self, turn: Said | Returned) -> dict[str, Any]:
+    def _message(self, turn: ChatMessage | Returned) -> dict[str, Any]:
         if isinstance(turn, Returned):
             return {"role": "action", "call_id": turn.call_id, "content": turn.content}
         message: dict[str, Any] = {"role": turn.role, "content": turn.text}
@@ -115,7 +115,7 @@ class Scripted:
     def _charge(self, usage: Usage) -> None:
         cost = (self._info.price or FREE).cost(usage)
         with self._lock:
-            self._bill = Bill(self._bill.calls + 1, self._bill.micro_usd + cost)
+            self._bill = ScriptedBill(self._bill.calls + 1, self._bill.micro_usd + cost)
 
 
 def _usage(request: ChatRequest, body: bytes, answer: Answer) -> Usage:

@@ -8,7 +8,7 @@ from typing import Any
 
 from opencrab.adapters.providers.scripted.script import last_words, since_last_words
 from opencrab.domain.turn.record import Answer, Call
-from opencrab.ports.models.model import ActionSchema, ChatRequest, Returned, Said
+from opencrab.ports.models.model import ActionSchema, ChatMessage, ChatRequest, Returned
 
 _SHOWN = 1_500
 _ECHOED = 200
@@ -18,7 +18,7 @@ _SILENT_ACTIONS = {"send_speech", "send_noreact", "declare_done"}
 
 
 @dataclass(frozen=True)
-class Rule:
+class ScriptRule:
     """Words that are understood as an action; the pattern's groups become its arguments.
 
     A pattern that may begin anywhere sees the beginning of a text only, as the effort grows with
@@ -38,8 +38,8 @@ class Rule:
         return {name: text.strip() for name, text in found.groupdict().items()}
 
 
-def _rule(action: str, pattern: str) -> Rule:
-    return Rule(action, re.compile(pattern, re.IGNORECASE | re.DOTALL))
+def _rule(action: str, pattern: str) -> ScriptRule:
+    return ScriptRule(action, re.compile(pattern, re.IGNORECASE | re.DOTALL))
 
 
 _FILE = r"[「『\"'`]?(?P<path>[A-Za-z0-9_./-]{1,200}|[\w/-]{1,200}\.\w{1,20})[」』\"'`]?"
@@ -109,13 +109,13 @@ def reply(request: ChatRequest) -> Answer:
     """What the rules answer: an action that was asked for, what came of it, or what this is."""
     words, since = last_words(request), since_last_words(request)
     language = "ja" if _JAPANESE.search(words) else "en"
-    if not words or any(isinstance(turn, Said) and _answers(turn) for turn in since):
+    if not words or any(isinstance(turn, ChatMessage) and _answers(turn) for turn in since):
         return _silence(request)
     results = [turn for turn in since if isinstance(turn, Returned)]
     if results:
         return Answer(text=_report(results, language), finish="stop")
     if words.startswith(_WOKEN):
-        return _unasked(request, language)
+        return _unprompted_answer(request, language)
     offered = {action.name: action for action in request.actions}
     for rule in RULES:
         wanted = rule.wanted(words) if rule.action in offered else None
@@ -124,18 +124,18 @@ def reply(request: ChatRequest) -> Answer:
     return Answer(text=_introduction(words, language), finish="stop")
 
 
-def _answers(turn: Said) -> bool:
+def _answers(turn: ChatMessage) -> bool:
     """Whether these are words of the agent that answer what was said before."""
     return turn.role == "assistant" and bool(turn.text) and not turn.calls
 
 
-def _unasked(request: ChatRequest, language: str) -> Answer:
+def _unprompted_answer(request: ChatRequest, language: str) -> Answer:
     """What to do where nobody asked: silence; in a discussion one sentence, and then it is done."""
     offered = {action.name: action for action in request.actions}
     discussed = "declare_done" in last_words(request)
     if not discussed or "declare_done" not in offered:
         return _silence(request)
-    spoken = any(isinstance(turn, Said) and _answers(turn) for turn in request.turns)
+    spoken = any(isinstance(turn, ChatMessage) and _answers(turn) for turn in request.turns)
     if spoken:
         return _calling(offered["declare_done"], {})
     return Answer(text=_TAKEN_PART[language], finish="stop")

@@ -13,7 +13,7 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import Answer, Call, Reflection
-from opencrab.ports.models.model import ChatRequest, Returned, Said
+from opencrab.ports.models.model import ChatMessage, ChatRequest, Returned
 
 _SHORT_NAMES = {
     "unavailable": Fault.SERVER_ERROR,
@@ -96,13 +96,13 @@ def last_words(request: ChatRequest) -> str:
     """What a person said last, without the name that the context puts before it."""
     index = _last_user_index(request)
     turn = request.turns[index] if index >= 0 else None
-    if not isinstance(turn, Said):
+    if not isinstance(turn, ChatMessage):
         return ""
     speaker, mark, words = turn.text.partition(f" ({turn.name}): ")
     return words if mark and "\n" not in speaker else turn.text
 
 
-def since_last_words(request: ChatRequest) -> tuple[Said | Returned, ...]:
+def since_last_words(request: ChatRequest) -> tuple[ChatMessage | Returned, ...]:
     """What happened after a person spoke last."""
     return request.turns[_last_user_index(request) + 1 :]
 
@@ -117,7 +117,8 @@ def choose(script: Sequence[ScriptedAnswer], request: ChatRequest) -> ScriptedAn
     fitting = [answer for answer in script if answer.when and answer.when in words]
     answers = fitting or [answer for answer in script if not answer.when]
     given = sum(
-        isinstance(turn, Said) and turn.role == "assistant" for turn in since_last_words(request)
+        isinstance(turn, ChatMessage) and turn.role == "assistant"
+        for turn in since_last_words(request)
     )
     return answers[given] if given < len(answers) else None
 
@@ -143,7 +144,7 @@ def _last_user_index(request: ChatRequest) -> int:
     users = [
         (index, turn)
         for index, turn in enumerate(request.turns)
-        if isinstance(turn, Said) and turn.role == "user"
+        if isinstance(turn, ChatMessage) and turn.role == "user"
     ]
     people = [index for index, turn in users if turn.name] or [index for index, _ in users]
     return people[-1] if people else -1

@@ -15,7 +15,7 @@ from typing import Any
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.turn.record import Answer, Call
-from opencrab.ports.models.model import ChatRequest, ModelInfo, Returned, Said
+from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo, Returned
 
 NAME = "scripted:simulated"
 
@@ -78,7 +78,7 @@ class SimulatedModel:
         said = [
             (place, turn)
             for place, turn in enumerate(request.turns)
-            if isinstance(turn, Said) and turn.role == "user"
+            if isinstance(turn, ChatMessage) and turn.role == "user"
         ]
         named = [(place, turn) for place, turn in said if turn.name]
         place, trigger = (named or said)[-1]
@@ -170,7 +170,7 @@ def _call(name: str, arguments: dict[str, Any]) -> Call:
     return Call(id=name, name=name, arguments=arguments)
 
 
-def _plain(turn: Said | Returned) -> Any:
+def _plain(turn: ChatMessage | Returned) -> Any:
     if isinstance(turn, Returned):
         return {"role": "action", "name": turn.name, "content": turn.content}
     calls = [[call.name, call.arguments] for call in turn.calls]

@@ -19,7 +19,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenReply:
     """A reply whose body is still on its way; iterating raises like `Transport.send` does."""
 
     status: int
@@ -49,7 +49,7 @@ class Transport(Protocol):
 
     def open(
         self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
-    ) -> AbstractContextManager[Opened]:
+    ) -> AbstractContextManager[OpenReply]:
         """POST the body and hand over the reply as it comes; the timeout covers all of it."""
 
 

@@ -13,7 +13,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpcore
 import httpx
 
-from opencrab.adapters.providers.transport.exchange import REPLY_BYTES, Opened, Reply
+from opencrab.adapters.providers.transport.exchange import REPLY_BYTES, OpenReply, Reply
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Fault, Unanswered
 
@@ -48,11 +48,13 @@ def new_client() -> httpx.BaseTransport:
         for scheme, proxy in getproxies().items()
         if scheme in {"http", "https", "all"}
     }
-    proxied = {scheme: _proxied(scheme, proxy, context) for scheme, proxy in proxies.items()}
+    proxied = {
+        scheme: _proxy_transport(scheme, proxy, context) for scheme, proxy in proxies.items()
+    }
     return _ByProxy(_Way(context), proxied)
 
 
-def _proxied(scheme: str, proxy: str, context: SSLContext) -> httpx.BaseTransport:
+def _proxy_transport(scheme: str, proxy: str, context: SSLContext) -> httpx.BaseTransport:
     """The way through a proxy, whose address may hold a password and is not quoted."""
     try:
         return _Way(context, proxy if "://" in proxy else f"http://{proxy}")
@@ -133,14 +135,14 @@ class HttpxTransport:
     @contextmanager
     def open(
         self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
-    ) -> Iterator[Opened]:
+    ) -> Iterator[OpenReply]:
         with self._opened(url, headers, body, timeout_seconds) as opened:
             yield opened
 
     @contextmanager
     def _opened(
         self, url: str, headers: Mapping[str, str], body: bytes | None, timeout_seconds: float
-    ) -> Iterator[Opened]:
+    ) -> Iterator[OpenReply]:
         deadline = monotonic() + timeout_seconds
         exchange = _Exchange(_origin(url), timeout_seconds, deadline)
         with exchange.explained():
@@ -148,7 +150,7 @@ class HttpxTransport:
             request = _request(url, headers, body, {**patience, "pool": timeout_seconds})
             response = self._client.handle_request(request)
         try:
-            yield Opened(response.status_code, dict(response.headers), exchange.chunks(response))
+            yield OpenReply(response.status_code, dict(response.headers), exchange.chunks(response))
         finally:
             with suppress(httpx.HTTPError):
                 response.close()
@@ -205,7 +207,7 @@ class _Exchange:
                 raise self._unreachable(error) from None
             if monotonic() >= self.deadline:
                 raise self._too_late() from None
-            message = f"{self.origin} broke off: {_told(error)}"
+            message = f"{self.origin} broke off: {_error_message(error)}"
             raise Unanswered(message, Fault.BROKEN_OFF) from None
 
     def _check_time(self) -> None:
@@ -214,7 +216,7 @@ class _Exchange:
 
     def _unreachable(self, error: Exception) -> Unanswered:
         return Unanswered(
-            f"no connection to {self.origin}: {_told(error)}",
+            f"no connection to {self.origin}: {_error_message(error)}",
             Fault.UNREACHABLE,
             cure="check the base_url of the provider, and that its server runs",
         )
@@ -236,7 +238,7 @@ def _origin(url: str) -> str:
     return "/".join(url.split("/", 3)[:3])
 
 
-def _told(error: Exception) -> str:
+def _error_message(error: Exception) -> str:
     if isinstance(error, _UNTOLD):
         return "the address or a header is not what HTTP can carry"
     return str(error) or type(error).__name__

@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Iterator
 
 from opencrab.domain.turn.record import Call
-from opencrab.ports.models.model import Returned, Said
+from opencrab.ports.models.model import ChatMessage, Returned
 
 _NO_RESULT = "no result is known"
 
 
-def pair_calls_with_results(turns: Iterable[Said | Returned]) -> Iterator[Said | Returned]:
+def pair_calls_with_results(
+    turns: Iterable[ChatMessage | Returned],
+) -> Iterator[ChatMessage | Returned]:
     """The turns, with each call answered right after it.
 
     A call that nobody answered has a result that says so; a result that nobody asked for becomes
@@ -17,8 +19,8 @@ def pair_calls_with_results(turns: Iterable[Said | Returned]) -> Iterator[Said |
     waiting: list[Call] = []
     strays: list[Returned] = []
     for turn in turns:
-        if isinstance(turn, Said):
-            yield from _settled(waiting, strays)
+        if isinstance(turn, ChatMessage):
+            yield from _repair_unpaired_calls(waiting, strays)
             waiting, strays = list(turn.calls), []
             yield turn
         elif call := next((call for call in waiting if call.id == turn.call_id), None):
@@ -26,11 +28,13 @@ def pair_calls_with_results(turns: Iterable[Said | Returned]) -> Iterator[Said |
             yield turn
         else:
             strays.append(turn)
-    yield from _settled(waiting, strays)
+    yield from _repair_unpaired_calls(waiting, strays)
 
 
-def _settled(waiting: list[Call], strays: list[Returned]) -> Iterator[Said | Returned]:
+def _repair_unpaired_calls(
+    waiting: list[Call], strays: list[Returned]
+) -> Iterator[ChatMessage | Returned]:
     for call in waiting:
         yield Returned(call.id, call.name, _NO_RESULT)
     for stray in strays:
-        yield Said("user", f"[{stray.name} → {stray.content}]")
+        yield ChatMessage("user", f"[{stray.name} → {stray.content}]")

@@ -17,8 +17,8 @@ from opencrab.domain.learning.evidence import RECALLED_DAYS, Recalled
 from opencrab.domain.learning.review_period import Remark, useless
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.skills.skill import SkillStatus
-from opencrab.domain.text.similarity import ALIKE, Words
-from opencrab.engine.learning.changes import Change, open_of
+from opencrab.domain.text.similarity import ALIKE, TextTerms
+from opencrab.engine.learning.changes import LearningChange, open_of
 from opencrab.engine.learning.experience_changes import OTHER, changes
 from opencrab.engine.learning.snapshot import Scene
 
@@ -43,7 +43,7 @@ NEVER_OF_USE, TOLD_TWICE = "never_of_use", "told_twice"
 _MOVED = (AdjustmentState.APPLIED, AdjustmentState.PROPOSED)
 
 
-def experience_proposals(scene: Scene) -> tuple[Change, ...]:
+def experience_proposals(scene: Scene) -> tuple[LearningChange, ...]:
     """What searches showed often and was never of use, and what says the same as another one.
 
     At most A_NIGHT together; nothing changes before an owner follows. One to which another was
@@ -52,17 +52,18 @@ def experience_proposals(scene: Scene) -> tuple[Change, ...]:
     tonight = sum(each.by == scene.period for each in _about_experiences(scene))
     if tonight >= A_NIGHT:
         return ()
-    never, compared = _never_of_use(scene), _compared(scene)
-    made = _proposed(scene, never, compared, frozenset())
+    never, compared = _never_of_use(scene), _comparison_candidates(scene)
+    made = _collect_proposals(scene, never, compared, frozenset())
     if made:
         # Only then all changes are read that there ever were.
-        made = _proposed(scene, never, compared, _staying(scene))
+        made = _collect_proposals(scene, never, compared, _staying(scene))
     return tuple(
-        Change(each, ends=_proposed_before(scene, each)) for each in made[: A_NIGHT - tonight]
+        LearningChange(each, ends=_proposed_before(scene, each))
+        for each in made[: A_NIGHT - tonight]
     )
 
 
-def _proposed(
+def _collect_proposals(
     scene: Scene,
     never: dict[str, Experience],
     compared: dict[str, Experience],
@@ -92,7 +93,7 @@ def _about_experiences(scene: Scene) -> Iterator[Adjustment]:
     return (each for each in scene.recent if each.kind is AdjustmentKind.EXPERIENCE)
 
 
-def _asked(scene: Scene) -> set[str]:
+def _experiences_in_cooldown(scene: Scene) -> set[str]:
     return {each.subject for each in _about_experiences(scene) if each.at >= scene.at - LET_BE}
 
 
@@ -110,7 +111,7 @@ def _never_of_use(scene: Scene) -> dict[str, Experience]:
     Of more than OLDER each night has the next ones.
     """
     since = scene.at - timedelta(days=RECALLED_DAYS)
-    asked, recalled = _asked(scene), scene.evidence.experiences_recalled
+    asked, recalled = _experiences_in_cooldown(scene), scene.evidence.experiences_recalled
     names = [each for each in useless(recalled, since) if each not in asked]
     names = [each for each in names if not is_pinned(scene.mind, _subject(each))]
     if len(names) > OLDER:
@@ -122,13 +123,13 @@ def _never_of_use(scene: Scene) -> dict[str, Experience]:
     return {each.id: each for each in lived if not _is_decided(scene, each)}
 
 
-def _compared(scene: Scene) -> dict[str, Experience]:
+def _comparison_candidates(scene: Scene) -> dict[str, Experience]:
     """The newest experiences that may say the same, by id, as far as they are told.
 
     Those are left out of which somebody was asked, or said, of late that they stay or go. What came
     of strangers' words takes no place of the agent's own.
     """
-    asked, found = _asked(scene), dict[str, Experience]()
+    asked, found = _experiences_in_cooldown(scene), dict[str, Experience]()
     room = {False: NEWEST, True: STRANGERS}
     for lived in _newest(scene):
         if lived.is_opinion or lived.id in asked or _is_decided(scene, lived):
@@ -165,11 +166,11 @@ def _twins(
     The better one is the agent's own rather than a stranger's, the more useful, the older. What
     people thought of two turns is never the same.
     """
-    kept = dict[tuple[str, ...], list[tuple[Experience, Words]]]()
+    kept = dict[tuple[str, ...], list[tuple[Experience, TextTerms]]]()
     for each in sorted(lived, key=lambda each: _place(scene, each)):
         if each.is_opinion:
             continue
-        words = Words.of(f"{each.experience}\n{each.lesson}")
+        words = TextTerms.of(f"{each.experience}\n{each.lesson}")
         group = each.outcome.value, each.model, each.person_id, each.from_person
         better = kept.setdefault(group, [])
         if each.id not in stays and not is_pinned(scene.mind, _subject(each.id)):
@@ -182,12 +183,12 @@ def _twins(
 
 
 def _place(scene: Scene, lived: Experience) -> tuple[bool, int, str]:
-    return lived.tainted, -_recalled(scene, lived.id)["useful"], lived.id
+    return lived.tainted, -_recall_counts(scene, lived.id)["useful"], lived.id
 
 
 def _merging(scene: Scene, lived: Experience, twin: Experience, like: float) -> Adjustment:
     made = _proposal(scene, lived, Remark.MERGE, TOLD_TWICE, other=twin.id)
-    of_twin = {f"other_{name}": count for name, count in _recalled(scene, twin.id).items()}
+    of_twin = {f"other_{name}": count for name, count in _recall_counts(scene, twin.id).items()}
     return made.replaced(evidence={**made.evidence, **of_twin, "alike": round(like, 3)})
 
 
@@ -203,14 +204,14 @@ def _proposal(
         subject=subject.name,
         before={"status": SkillStatus.ACTIVE.value},
         after=dict[str, Any](after),
-        evidence=dict[str, Any](_recalled(scene, lived.id)),
+        evidence=dict[str, Any](_recall_counts(scene, lived.id)),
         reason=reason,
         by=scene.period,
         state=AdjustmentState.PROPOSED,
     )
 
 
-def _recalled(scene: Scene, experience_id: str) -> dict[str, int]:
+def _recall_counts(scene: Scene, experience_id: str) -> dict[str, int]:
     """How often searches showed an experience, and how often it was of use."""
     known = scene.evidence.experiences_recalled.get(experience_id)
     return {"found": known.found if known else 0, "useful": known.useful if known else 0}

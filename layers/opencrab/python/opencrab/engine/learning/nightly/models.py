@@ -16,7 +16,13 @@ from opencrab.domain.learning.change import (
     telling,
     top,
 )
-from opencrab.domain.learning.model_selection import Ground, adjustment, choose_models, mix, over
+from opencrab.domain.learning.model_selection import (
+    SelectionInput,
+    adjustment,
+    choose_models,
+    mix,
+    over,
+)
 from opencrab.domain.learning.regression_watch import (
     WATCHED,
     about,
@@ -28,7 +34,7 @@ from opencrab.domain.learning.regression_watch import (
 from opencrab.domain.learning.review_period import Standstill
 from opencrab.domain.models.optimization import Leave
 from opencrab.domain.skills.skill import AcquiredSkill
-from opencrab.engine.learning.changes import Alter, Change
+from opencrab.engine.learning.changes import Alter, LearningChange
 from opencrab.engine.learning.snapshot import Findings
 
 
@@ -80,7 +86,7 @@ def update_watches(findings: Findings) -> dict[str, Adjustment]:
 
 def learned_mixes(
     findings: Findings, skipped: frozenset[str] = frozenset()
-) -> tuple[tuple[Change, ...], tuple[Standstill, ...]]:
+) -> tuple[tuple[LearningChange, ...], tuple[Standstill, ...]]:
     """What follows for each purpose and type of task, and why nothing does for the others.
 
     Nothing is looked at of a frozen agent, or where the owner left that off, nor those `skipped`.
@@ -102,7 +108,7 @@ def learned_mixes(
     return tuple(changes), tuple(told)
 
 
-def _is_proposed(ground: Ground, name: str, mixed: Mixed) -> bool:
+def _is_proposed(ground: SelectionInput, name: str, mixed: Mixed) -> bool:
     after = telling(mix(name, mixed))
     return any(
         each.state is AdjustmentState.PROPOSED and alike(each.after, after)
@@ -110,13 +116,13 @@ def _is_proposed(ground: Ground, name: str, mixed: Mixed) -> bool:
     )
 
 
-def _change(findings: Findings, ground: Ground, name: str, mixed: Mixed) -> Change:
+def _change(findings: Findings, ground: SelectionInput, name: str, mixed: Mixed) -> LearningChange:
     """The adjustment by which a mix is proposed, or applied where the owner lets that be."""
     applies = findings.agent.llm.aim.leave is Leave.APPLY
     state = AdjustmentState.APPLIED if applies else AdjustmentState.PROPOSED
     made = adjustment(ground, name, mixed, findings.at, by=findings.period, state=state)
     alter = apply_mix(name, made.before, made.after) if applies else None
-    return Change(made, alter, over(ground, made))
+    return LearningChange(made, alter, over(ground, made))
 
 
 def apply_mix(name: str, before: dict[str, Any], after: dict[str, Any]) -> Alter:

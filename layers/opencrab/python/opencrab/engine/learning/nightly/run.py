@@ -35,7 +35,7 @@ from opencrab.domain.learning.review_period import (
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill
 from opencrab.engine.learning.aggregation import fold_day, keep
-from opencrab.engine.learning.changes import Change, mind_of, recent, rolled_back, write
+from opencrab.engine.learning.changes import LearningChange, mind_of, recent, rolled_back, write
 from opencrab.engine.learning.measures import choices_of
 from opencrab.engine.learning.nightly.experiences import experience_proposals, shown_still
 from opencrab.engine.learning.nightly.models import (
@@ -50,7 +50,7 @@ from opencrab.engine.learning.report.report import During, period_of, write_repo
 from opencrab.engine.learning.snapshot import Scene
 from opencrab.engine.models.preferences import current
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.ports.agents import Agents
 from opencrab.ports.documents import Facts
 from opencrab.ports.turn.queue import Delivery, Queue
@@ -73,7 +73,7 @@ def run_night(
     pace: Pace,
     *,
     tell: Callable[[Looked], None] | None = None,
-) -> Outcome:
+) -> MessageOutcome:
     """Look at the period that a message names, unless that is done, and `tell` of it.
 
     A message of unknown form ends among the dead letters, and nobody who is gone is looked at; all
@@ -85,20 +85,20 @@ def run_night(
         agent_id, stretch = parse_message(delivery.body)
     except Invalid as error:
         runtime.home.nights.bury(delivery.body, group=delivery.group, reason=error.message)
-        return Outcome.FINISHED
+        return MessageOutcome.FINISHED
     try:
         if _is_done(runtime.home.facts, agent_id, stretch):
-            return Outcome.FINISHED
+            return MessageOutcome.FINISHED
         looked = looked_at(runtime, agent_id, stretch)
     except Changed:
         return _later(runtime.home.nights, delivery)
     except NotFound:
         if _is_there(runtime.home.agents, agent_id):
             raise
-        return Outcome.FINISHED
+        return MessageOutcome.FINISHED
     if tell is not None:
         tell(looked)
-    return Outcome.FINISHED
+    return MessageOutcome.FINISHED
 
 
 def look(runtime: Runtime, agent_id: str, period: str, *, dry_run: bool = False) -> Looked:
@@ -162,7 +162,7 @@ def _night(scene: Scene, stretch: Stretch) -> Looked:
     )
     standstills = _follow(scene) if stretch.span is Span.DAILY else learned_mixes(scene)[1]
     scene, during = _again(scene), period_of(scene, stretch)
-    looked = _looked(scene, stretch, during, standstills)
+    looked = _period_summary(scene, stretch, during, standstills)
     if scene.agent.answers:
         looked = write_report(scene, looked, during)
     if looked.problem:
@@ -173,7 +173,7 @@ def _night(scene: Scene, stretch: Stretch) -> Looked:
 def _review(scene: Scene, stretch: Stretch) -> Looked:
     """Do what follows for skills; what the day told is kept by its night, which also reports."""
     _revise(scene)
-    return _looked(_again(scene), stretch, period_of(scene, stretch), ())
+    return _period_summary(_again(scene), stretch, period_of(scene, stretch), ())
 
 
 def _is_done(facts: Facts, agent_id: str, stretch: Stretch) -> bool:
@@ -221,7 +221,7 @@ def _taken_back(scene: Scene) -> Scene:
     runtime, agent_id = scene.runtime, scene.agent.id
     while fell := find_regressions(scene):
         for each in fell:
-            _done(
+            _apply_unless_refused(
                 runtime.home.agents,
                 agent_id,
                 partial(rolled_back, runtime, agent_id, each, scene.period),
@@ -245,13 +245,15 @@ def _revise(scene: Scene) -> None:
         _write(known, (*proposals(known, review_skills(known)), *experience_proposals(known)))
 
 
-def _write(scene: Scene, changes: tuple[Change, ...]) -> None:
+def _write(scene: Scene, changes: tuple[LearningChange, ...]) -> None:
     runtime, agent_id = scene.runtime, scene.agent.id
     for change in changes:
-        _done(runtime.home.agents, agent_id, partial(write, runtime.home.facts, agent_id, change))
+        _apply_unless_refused(
+            runtime.home.agents, agent_id, partial(write, runtime.home.facts, agent_id, change)
+        )
 
 
-def _done(agents: Agents, agent_id: str, act: Callable[[], Adjustment]) -> None:
+def _apply_unless_refused(agents: Agents, agent_id: str, act: Callable[[], Adjustment]) -> None:
     """Do one thing; what somebody else has changed meanwhile is left, and who retired likewise."""
     try:
         if agents.get(agent_id).agent.answers:
@@ -266,7 +268,7 @@ def _foreseen(scene: Scene, stretch: Stretch, *, done: bool) -> Looked:
     """What a look finds that changes nothing: what it would do, or what was done before."""
     is_review = stretch.span is Span.REVIEW
     changes, standstills = ((), ()) if is_review else learned_mixes(scene)
-    looked = _looked(scene, stretch, period_of(scene, stretch), standstills)
+    looked = _period_summary(scene, stretch, period_of(scene, stretch), standstills)
     looked = looked.replaced(dry_run=not done, done_before=done)
     if done or stretch.span is Span.WEEKLY or not scene.changes:
         return looked
@@ -280,7 +282,7 @@ def _foreseen(scene: Scene, stretch: Stretch, *, done: bool) -> Looked:
     return looked.replaced(adjustments=(*back, *(each.adjustment for each in following)))
 
 
-def _looked(
+def _period_summary(
     scene: Scene, stretch: Stretch, during: During, standstills: tuple[Standstill, ...]
 ) -> Looked:
     """The look as it is told; what others changed in that time is part of it."""
@@ -367,6 +369,6 @@ def _skills(runtime: Runtime, agent_id: str) -> tuple[AcquiredSkill, ...]:
     return tuple(skill for skill in skills if runtime.skills.find(skill.name) is None)
 
 
-def _later(nights: Queue, delivery: Delivery) -> Outcome:
+def _later(nights: Queue, delivery: Delivery) -> MessageOutcome:
     nights.continue_later(delivery.receipt, _LATER_SECONDS)
-    return Outcome.CONTINUE
+    return MessageOutcome.CONTINUE

@@ -44,7 +44,7 @@ _SKEW = timedelta(days=1)
 """Where a night falls, clocks that differ a little are a day apart."""
 
 
-class Told(Value):
+class NightMessage(Value):
     """The body of a message of the queue of nights."""
 
     v: Annotated[int, Field(ge=1, le=1, strict=True)] = 1
@@ -59,15 +59,15 @@ def nightfall(runtime: Runtime) -> int:
     at most. Raises Unavailable when a store is, and then the next call goes on.
     """
     ended = ended_day(runtime.clock.now(), runtime.rules.trials.night_hour)
-    fact, fallen = _stored(runtime.home.facts, ended)
+    fact, fallen = _load_send_progress(runtime.home.facts, ended)
     sent = 0
     try:
-        for day in _missed(fallen, ended):
+        for day in _missed_days(fallen, ended):
             for stretch in _left(fallen, day):
                 fact, fallen, more = _fall(runtime.home, fact, fallen, stretch)
                 sent += more
             fallen = Nightfall(done=day)
-            fact = _kept(runtime.home.facts, fact, fallen)
+            fact = _save_send_progress(runtime.home.facts, fact, fallen)
     except Changed:
         # Somebody else sends them now.
         return sent
@@ -87,7 +87,7 @@ def send_reviews(runtime: Runtime) -> int:
     now, sent = runtime.clock.now(), 0
     for agent_id in _active_on(runtime.home.tallies, now.astimezone(UTC).date().isoformat(), ""):
         try:
-            sent += _reviewed(runtime, agent_id, now)
+            sent += _send_review_if_due(runtime, agent_id, now)
         except Changed:
             # It begins already.
             continue
@@ -96,7 +96,7 @@ def send_reviews(runtime: Runtime) -> int:
     return sent
 
 
-def _reviewed(runtime: Runtime, agent_id: str, now: datetime) -> bool:
+def _send_review_if_due(runtime: Runtime, agent_id: str, now: datetime) -> bool:
     """Send one agent's message if that is due, and say so; answers whether it was."""
     stretch = review_now(runtime, agent_id)
     if not stretch.number or runtime.home.facts.get(agent_id, NIGHT, stretch.id) is not None:
@@ -119,13 +119,13 @@ def review_now(runtime: Runtime, agent_id: str) -> Stretch:
 def parse_message(body: str) -> tuple[str, Stretch]:
     """The agent and the period that a message names; raises Invalid for one of unknown form."""
     try:
-        message = Told.model_validate_json(body)
+        message = NightMessage.model_validate_json(body)
     except ValidationError:
         raise Invalid("a message about nights of unknown form") from None
     return message.agent, stretch_of(message.period)
 
 
-def _missed(fallen: Nightfall, ended: date) -> Iterator[date]:
+def _missed_days(fallen: Nightfall, ended: date) -> Iterator[date]:
     day = max(fallen.done, ended - timedelta(days=MADE_UP_DAYS)) + timedelta(days=1)
     while day <= ended:
         yield day
@@ -150,13 +150,13 @@ def _fall(
             _send(home.nights, agent_id, stretch)
         sent += len(portion)
         fallen = fallen.replaced(doing=stretch.id, after=portion[-1])
-        fact = _kept(home.facts, fact, fallen)
+        fact = _save_send_progress(home.facts, fact, fallen)
     return fact, fallen, sent
 
 
 def _send(nights: Queue, agent_id: str, stretch: Stretch) -> None:
     nights.send(
-        Told(agent=agent_id, period=stretch.id).model_dump_json(),
+        NightMessage(agent=agent_id, period=stretch.id).model_dump_json(),
         group=agent_id,
         deduplication=f"{agent_id}#{stretch.id}",
     )
@@ -172,7 +172,7 @@ def _active_on(tallies: Tallies, day: str, after: str) -> Iterator[str]:
     return paginate(tallies.active, day, after=after, limit=_PAGE, key=str)
 
 
-def _stored(facts: Facts, ended: date) -> tuple[Fact | None, Nightfall]:
+def _load_send_progress(facts: Facts, ended: date) -> tuple[Fact | None, Nightfall]:
     """How far it came; an installation that is new begins with the day that just ended.
 
     What was sent while a clock was ahead is sent again when its time has come.
@@ -187,7 +187,7 @@ def _stored(facts: Facts, ended: date) -> tuple[Fact | None, Nightfall]:
     return fact, fallen
 
 
-def _kept(facts: Facts, fact: Fact | None, fallen: Nightfall) -> Fact:
+def _save_send_progress(facts: Facts, fact: Fact | None, fallen: Nightfall) -> Fact:
     """Say how far it has come; raises Changed where somebody else went on."""
     if fact is None:
         after = new_fact(INSTALLATION_FACTS, NIGHTFALL, NIGHTFALL, fallen)

@@ -23,10 +23,10 @@ from opencrab.domain.learning.skill_lifecycle import (
     retire_skill,
     set_aside,
 )
-from opencrab.domain.learning.treatment_effect import Effect, Verdict, effect_in, verdict
+from opencrab.domain.learning.treatment_effect import SkillEffect, TrialVerdict, effect_in, verdict
 from opencrab.domain.skills.skill import BY_EVIDENCE, AcquiredSkill, Effectiveness, SkillStatus
 from opencrab.domain.text.terms import terms
-from opencrab.engine.learning.changes import Alter, Change, open_of
+from opencrab.engine.learning.changes import Alter, LearningChange, open_of
 from opencrab.engine.learning.snapshot import Findings
 
 ALIKE = 0.6
@@ -42,7 +42,7 @@ _LEAST_TERMS = 4
 _POINTS = 100
 
 
-def decide_trials(findings: Findings) -> tuple[Change, ...]:
+def decide_trials(findings: Findings) -> tuple[LearningChange, ...]:
     """Trials that end by their evidence, and those that begin as there is room for them.
 
     What somebody brought back, or an owner decided once, is judged by what came to be known since.
@@ -57,11 +57,11 @@ def decide_trials(findings: Findings) -> tuple[Change, ...]:
     for skill in on:
         effect = effect_in(findings.evidence, skill.name)
         word, reason = _word(findings, skill, effect)
-        if word is not Verdict.KEEP:
-            made.append(_ended(findings, skill, effect, word, reason))
+        if word is not TrialVerdict.KEEP:
+            made.append(_trial_end_change(findings, skill, effect, word, reason))
         elif _is_unseen(findings, skill, effect):
             made.append(_set_aside(findings, skill))
-    return (*made, *_begun(findings, len(on) - len(made)))
+    return (*made, *_trial_start_changes(findings, len(on) - len(made)))
 
 
 def review_skills(findings: Findings) -> tuple[Review, ...]:
@@ -71,7 +71,7 @@ def review_skills(findings: Findings) -> tuple[Review, ...]:
     return tuple(_review(findings, live[name], twins.get(name, "")) for name in sorted(live))
 
 
-def proposals(findings: Findings, reviews: tuple[Review, ...]) -> tuple[Change, ...]:
+def proposals(findings: Findings, reviews: tuple[Review, ...]) -> tuple[LearningChange, ...]:
     """The reviews that somebody may follow, unless they were proposed before."""
     return tuple(
         change
@@ -80,7 +80,7 @@ def proposals(findings: Findings, reviews: tuple[Review, ...]) -> tuple[Change, 
     )
 
 
-def effectiveness(effect: Effect) -> Effectiveness | None:
+def effectiveness(effect: SkillEffect) -> Effectiveness | None:
     """An effect in points of 100, as a skill tells it."""
     found = effect.estimate
     if found is None:
@@ -92,16 +92,22 @@ def effectiveness(effect: Effect) -> Effectiveness | None:
     return Effectiveness(points=points, low=low, high=high, turns=effect.turns)
 
 
-def _word(findings: Findings, skill: AcquiredSkill, effect: Effect) -> tuple[Verdict, str]:
+def _word(
+    findings: Findings, skill: AcquiredSkill, effect: SkillEffect
+) -> tuple[TrialVerdict, str]:
     """What becomes of a skill on trial; where trials are no more it is as good as any other."""
-    trials, word, reason = findings.trials, Verdict.KEEP, ""
+    trials, word, reason = findings.trials, TrialVerdict.KEEP, ""
     if _is_news(skill, effect, trials):
         word, reason = verdict(effect, trials)
     is_free = place_candidate(skill, findings.mind, trials).status is SkillStatus.ACTIVE
-    return (Verdict.PROMOTE, NO_TRIALS) if word is Verdict.KEEP and is_free else (word, reason)
+    return (
+        (TrialVerdict.PROMOTE, NO_TRIALS)
+        if word is TrialVerdict.KEEP and is_free
+        else (word, reason)
+    )
 
 
-def _is_news(skill: AcquiredSkill, effect: Effect, trials: Trials) -> bool:
+def _is_news(skill: AcquiredSkill, effect: SkillEffect, trials: Trials) -> bool:
     """Whether enough came to be known since a skill was last decided on, if it was.
 
     What is known of other words, or from before it was restored, is in neither number.
@@ -110,26 +116,26 @@ def _is_news(skill: AcquiredSkill, effect: Effect, trials: Trials) -> bool:
     return known is None or effect.turns - known.turns >= trials.least_turns
 
 
-def _ended(
-    findings: Findings, skill: AcquiredSkill, effect: Effect, word: Verdict, reason: str
-) -> Change:
+def _trial_end_change(
+    findings: Findings, skill: AcquiredSkill, effect: SkillEffect, word: TrialVerdict, reason: str
+) -> LearningChange:
     measured, now = effectiveness(effect), findings.at
-    status = SkillStatus.ACTIVE if word is Verdict.PROMOTE else SkillStatus.ARCHIVED
+    status = SkillStatus.ACTIVE if word is TrialVerdict.PROMOTE else SkillStatus.ARCHIVED
 
     def alter(mind: Mind, stored: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
         found = _as_it_was(stored, skill)
         if is_pinned(mind, _subject(skill.name)):
             raise Conflict(f"skill {skill.name!r} was pinned meanwhile")
-        if word is Verdict.PROMOTE:
+        if word is TrialVerdict.PROMOTE:
             return mind, promote_skill(found, now, measured)
         return mind, retire_skill(found, now, owner=BY_EVIDENCE, effectiveness=measured)
 
     made = _adjustment(findings, skill, {"status": status.value}, reason)
     numbers = _numbers(effect)
-    return Change(made.replaced(evidence=numbers), alter, _earlier(findings, skill.name))
+    return LearningChange(made.replaced(evidence=numbers), alter, _earlier(findings, skill.name))
 
 
-def _is_unseen(findings: Findings, skill: AcquiredSkill, effect: Effect) -> bool:
+def _is_unseen(findings: Findings, skill: AcquiredSkill, effect: SkillEffect) -> bool:
     """Whether too few turns told of a trial for so long that others are to have its place.
 
     What they told is kept, and counts when its turn comes again.
@@ -139,15 +145,15 @@ def _is_unseen(findings: Findings, skill: AcquiredSkill, effect: Effect) -> bool
     return others and is_little and skill.updated_at < findings.at - UNSEEN
 
 
-def _set_aside(findings: Findings, skill: AcquiredSkill) -> Change:
+def _set_aside(findings: Findings, skill: AcquiredSkill) -> LearningChange:
     def alter(mind: Mind, stored: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
         return mind, set_aside(_as_it_was(stored, skill), findings.at)
 
     made = _adjustment(findings, skill, {"status": SkillStatus.DISABLED.value}, "unseen")
-    return Change(made, alter, _earlier(findings, skill.name))
+    return LearningChange(made, alter, _earlier(findings, skill.name))
 
 
-def _begun(findings: Findings, on_trial_now: int) -> Iterator[Change]:
+def _trial_start_changes(findings: Findings, on_trial_now: int) -> Iterator[LearningChange]:
     """Skills that waited longest: as many as there is room for; all without trials."""
     waiting = sorted(
         (skill for skill in findings.skills if skill.waits),
@@ -159,7 +165,9 @@ def _begun(findings: Findings, on_trial_now: int) -> Iterator[Change]:
         free, status, reason = len(waiting), SkillStatus.ACTIVE, NO_TRIALS
     for skill in waiting[:free]:
         made = _adjustment(findings, skill, {"status": status.value}, reason)
-        yield Change(made, _beginning(findings, skill, status), _earlier(findings, skill.name))
+        yield LearningChange(
+            made, _beginning(findings, skill, status), _earlier(findings, skill.name)
+        )
 
 
 def _beginning(findings: Findings, skill: AcquiredSkill, status: SkillStatus) -> Alter:
@@ -184,7 +192,7 @@ def _review(findings: Findings, skill: AcquiredSkill, twin: str) -> Review:
         remark, reason, other = Remark.MERGE, "says_the_same", twin
     elif skill.status is SkillStatus.ACTIVE and effect.estimate and effect.estimate.high < 0:
         remark, reason = Remark.RETIRE, "harms"
-    elif word is Verdict.KEEP and effect.estimate and effect.turns >= trials.most_turns // 2:
+    elif word is TrialVerdict.KEEP and effect.estimate and effect.turns >= trials.most_turns // 2:
         remark, reason = Remark.REFINE, "no_use_seen"
     return Review(
         skill=skill.name,
@@ -198,7 +206,7 @@ def _review(findings: Findings, skill: AcquiredSkill, twin: str) -> Review:
     )
 
 
-def _proposal(findings: Findings, review: Review) -> Change | None:
+def _proposal(findings: Findings, review: Review) -> LearningChange | None:
     after = {"remark": review.remark.value}
     if review.other:
         after["other"] = review.other
@@ -211,7 +219,7 @@ def _proposal(findings: Findings, review: Review) -> Change | None:
     numbers = _numbers(effect_in(findings.evidence, review.skill))
     proposed = made.replaced(evidence=numbers, state=AdjustmentState.PROPOSED)
     earlier = _earlier(findings, review.skill)
-    return Change(
+    return LearningChange(
         proposed, ends=tuple(each for each in earlier if each.state is AdjustmentState.PROPOSED)
     )
 
@@ -232,7 +240,7 @@ def _adjustment(
     )
 
 
-def _numbers(effect: Effect) -> dict[str, float]:
+def _numbers(effect: SkillEffect) -> dict[str, float]:
     """What a decision rests on: points of 100, numbers of turns, and a probability."""
     told = effectiveness(effect)
     known = {"given": effect.given, "held": effect.held, "turns": effect.turns}

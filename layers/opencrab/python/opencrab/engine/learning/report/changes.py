@@ -88,7 +88,7 @@ def _evidence(made: Adjustment, language: Language) -> str:
             "evidence_skill", language, points=effect, given=told["given"], held=told["held"]
         )
     if made.kind is AdjustmentKind.EXPERIENCE:
-        return _recalled(told, language)
+        return _recall_evidence_text(told, language)
     if made.kind is AdjustmentKind.MODELS and "quality" in told:
         return learned_phrase(
             "evidence_models",
@@ -100,7 +100,7 @@ def _evidence(made: Adjustment, language: Language) -> str:
     return ""
 
 
-def _recalled(told: Mapping[str, Any], language: Language) -> str:
+def _recall_evidence_text(told: Mapping[str, Any], language: Language) -> str:
     if "alike" in told:
         return learned_phrase("evidence_twin", language, percent=f"{100 * told['alike']:.0f}")
     found, useful = told["found"], told["useful"]

@@ -135,7 +135,7 @@ def _quality(scene: Scene, language: Language) -> Iterator[str]:
         says = "near_goal"
         if found.low >= goal or found.high < goal:
             says = "at_goal" if found.low >= goal else "below_goal"
-        subject, model = _parted(key)
+        subject, model = _split_evidence_key(key)
         line = learned_phrase(
             "quality",
             language,
@@ -158,7 +158,7 @@ def _waste(scene: Scene, during: During, language: Language) -> Iterator[str]:
     lines, compared = [], False
     known = sorted(scene.evidence.models)
     for first, second in combinations(known, 2):
-        if _parted(first)[0] != _parted(second)[0]:
+        if _split_evidence_key(first)[0] != _split_evidence_key(second)[0]:
             continue
         line = _dearer(scene.evidence, first, second, language)
         compared = compared or line is not None
@@ -192,9 +192,9 @@ def _dearer(evidence: Evidence, first: str, second: str, language: Language) -> 
     return learned_phrase(
         "waste",
         language,
-        subject=_parted(dear)[0],
-        dear=_parted(dear)[1],
-        cheap=_parted(cheap)[1],
+        subject=_split_evidence_key(dear)[0],
+        dear=_split_evidence_key(dear)[1],
+        cheap=_split_evidence_key(cheap)[1],
         dear_cost=usd(dear_cost),
         cheap_cost=usd(cheap_cost),
         difference=points(found, language),
@@ -266,7 +266,7 @@ def _by_model(tallies: tuple[Tally, ...]) -> dict[str, dict[str, int]]:
     return dict(dearest[:_LISTED])
 
 
-def _parted(key: str) -> tuple[str, str]:
+def _split_evidence_key(key: str) -> tuple[str, str]:
     """The purpose and type of task, and the model, of what evidence is filed under."""
     purpose, task_type, model = key.split("/", 2)
     return f"{purpose}/{task_type}", model

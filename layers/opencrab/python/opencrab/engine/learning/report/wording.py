@@ -59,7 +59,7 @@ _TRIES = 5
 
 
 @dataclass(frozen=True)
-class Words:
+class WordingTurn:
     """`engine.turn.work.Job` for the wording of one report, `report` as it lies there now."""
 
     period: str
@@ -67,7 +67,7 @@ class Words:
     language: Language
 
     @classmethod
-    def of(cls, runtime: Runtime, turn: Turn, agent: Agent) -> "Words":
+    def of(cls, runtime: Runtime, turn: Turn, agent: Agent) -> "WordingTurn":
         """What a turn is to word; raises Invalid for a period of unknown form."""
         period, language = stretch_of(turn.group.removeprefix(_GROUP)).id, agent.language
         text = _report(runtime.home, runtime.clock, agent.id, period).written(language)
@@ -161,7 +161,7 @@ class WordingJob(TurnJob):
         return turn.trigger is Trigger.COMPACTION and turn.group.startswith(_GROUP)
 
     def prepare(self, runtime: Runtime, turn: Turn, profile: Profile) -> tuple[Turn, Session, Job]:
-        return turn, _nowhere(turn, profile), Words.of(runtime, turn, profile.agent)
+        return turn, _nowhere(turn, profile), WordingTurn.of(runtime, turn, profile.agent)
 
     def after(self, runtime: Runtime, turn: Turn) -> None:
         """Show what was to be worded where it belongs, or why it is not there."""

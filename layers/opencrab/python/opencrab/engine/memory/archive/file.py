@@ -82,7 +82,7 @@ class Archive:
             )
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(content))
-            self._members = _checked(self._zip.infolist())
+            self._members = _validate_members(self._zip.infolist())
         except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
             raise Invalid(
                 f"this is no archive: {error}", field="archive", cure="send a zip made by export"
@@ -131,7 +131,7 @@ class Archive:
             raise Invalid(f"{name!r} is not UTF-8", field="archive") from None
 
 
-def _checked(infos: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
+def _validate_members(infos: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
     if len(infos) > MEMBERS:
         raise TooLarge(f"the archive has more than {MEMBERS} members", field="archive")
     members = {info.filename: info for info in infos}

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from opencrab.domain.erasure.request import FORGOTTEN, Mark
+from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark
 from opencrab.domain.identifier import ulid, ulid_milliseconds
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Facts
@@ -18,14 +18,14 @@ from opencrab.ports.paging import all_of
 _AFTER = timedelta(milliseconds=1)
 
 
-class Names:
+class IdMap:
     """The ids of one agent's kept things as they are to be, and its marks of forgetting."""
 
     def __init__(self, facts: Facts, clock: Clock, agent_id: str, *, trusted: bool) -> None:
         self._now = _milliseconds(clock.now())
         self._trusted = trusted
-        self._named = dict[str, tuple[str, Mark]]()
-        self._everything: tuple[str, Mark] | None = None
+        self._named = dict[str, tuple[str, ErasureMark]]()
+        self._everything: tuple[str, ErasureMark] | None = None
         for mark_id, mark in _marks(facts, agent_id):
             self._named.update(dict.fromkeys(mark.refs, (mark_id, mark)))
             if mark.everything:
@@ -60,7 +60,7 @@ class Names:
         # A time that is still to come says nothing, and now would not be the same a second time.
         return ulid(moment if 0 <= moment <= self._now else 0, _bytes(kind, old_id))
 
-    def _over(self, named: str, at: datetime) -> tuple[str, Mark] | None:
+    def _over(self, named: str, at: datetime) -> tuple[str, ErasureMark] | None:
         """The mark by which something is forgotten."""
         everything = self._everything
         if everything is not None and at <= everything[1].at:
@@ -68,9 +68,9 @@ class Names:
         return self._named.get(named)
 
 
-def _marks(facts: Facts, agent_id: str) -> Iterator[tuple[str, Mark]]:
+def _marks(facts: Facts, agent_id: str) -> Iterator[tuple[str, ErasureMark]]:
     marks = all_of(facts, agent_id, FORGOTTEN)
-    return ((fact.id, fact.read(Mark)) for fact in marks)
+    return ((fact.id, fact.read(ErasureMark)) for fact in marks)
 
 
 def _bytes(*causes: str) -> bytes:

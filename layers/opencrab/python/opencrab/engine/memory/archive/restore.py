@@ -34,7 +34,7 @@ from opencrab.domain.memory.write_policy import MEMORIES, TAINTED_CONFIDENCE
 from opencrab.domain.value import Value
 from opencrab.engine.memory.archive.export import KINDS, member
 from opencrab.engine.memory.archive.file import Archive, describe_error
-from opencrab.engine.memory.archive.ids import Names
+from opencrab.engine.memory.archive.ids import IdMap
 from opencrab.engine.memory.beliefs_and_peers import look_out
 from opencrab.engine.memory.records import gate_of, mind_of, more, rewritten
 from opencrab.ports.clock import Clock
@@ -58,7 +58,7 @@ _OF_TRUST = {
 
 
 @dataclass
-class Taken:
+class RestoreCounts:
     """How many of each kind were taken in, were known, are known with other words, or forgotten."""
 
     taken: dict[str, int] = field(default_factory=dict)
@@ -71,7 +71,9 @@ class Taken:
         where[kind] = where.get(kind, 0) + 1
 
 
-def take_in(home: Home, clock: Clock, agent_id: str, content: bytes, *, trusted: bool) -> Taken:
+def take_in(
+    home: Home, clock: Clock, agent_id: str, content: bytes, *, trusted: bool
+) -> RestoreCounts:
     """Make the memories, experiences, impressions, knowledge, beliefs, peers of an archive its own.
 
     Unless the owner trusts it, all of it counts as learned from strangers: it is tainted, private
@@ -80,8 +82,8 @@ def take_in(home: Home, clock: Clock, agent_id: str, content: bytes, *, trusted:
     Raises NotFound, Invalid and TooLarge, before anything was written.
     """
     home.agents.get(agent_id)
-    report = Taken()
-    read = _read(home, clock, agent_id, Archive(content), report, trusted=trusted)
+    report = RestoreCounts()
+    read = _read_archive_facts(home, clock, agent_id, Archive(content), report, trusted=trusted)
     _require_room(home.facts, agent_id, sum(kind == MEMORY for kind, _ in read))
     for each, most in ((BELIEF, BELIEFS), (PEER, PEERS)):
         _require_inner_room(home.facts, agent_id, read, each, most)
@@ -102,17 +104,23 @@ def take_in(home: Home, clock: Clock, agent_id: str, content: bytes, *, trusted:
     return report
 
 
-def _read(
-    home: Home, clock: Clock, agent_id: str, archive: Archive, report: Taken, *, trusted: bool
+def _read_archive_facts(
+    home: Home,
+    clock: Clock,
+    agent_id: str,
+    archive: Archive,
+    report: RestoreCounts,
+    *,
+    trusted: bool,
 ) -> list[tuple[str, Fact]]:
     """Everything in an archive as the agent's own; what was forgotten is counted instead."""
     places = _Places(home.sessions, agent_id)
-    names = Names(home.facts, clock, agent_id, trusted=trusted)
+    names = IdMap(home.facts, clock, agent_id, trusted=trusted)
     ids, read = dict[str, str | None](), list[tuple[str, Value, str]]()
     for kind in TAKEN_KINDS:
         for value, given in _values(archive, kind):
             _require_id(agent_id, kind, value, given)
-            named = _named(kind, value, given, names)
+            named = _assign_id(kind, value, given, names)
             if kind == MEMORY:
                 ids[given] = named[1] if named else None
             if named is None:
@@ -122,13 +130,18 @@ def _read(
     return [
         (
             kind,
-            new_fact(agent_id, kind, fact_id, _own(_linked(value, ids), places, trusted=trusted)),
+            new_fact(
+                agent_id,
+                kind,
+                fact_id,
+                _own(_remap_memory_links(value, ids), places, trusted=trusted),
+            ),
         )
         for kind, value, fact_id in read
     ]
 
 
-def _named(kind: str, value: Value, given: str, names: Names) -> tuple[Value, str] | None:
+def _assign_id(kind: str, value: Value, given: str, names: IdMap) -> tuple[Value, str] | None:
     """A value under the id that it is kept under; None for what stays forgotten."""
     if isinstance(value, Memory):
         if (kept := names.kept(kind, given, value.created_at, value.updated_at)) is None:
@@ -150,7 +163,7 @@ def _last_changed(value: Value) -> datetime | None:
     return value.last_at if isinstance(value, Peer) else getattr(value, "updated_at", None)
 
 
-def _linked(value: Value, ids: Mapping[str, str | None]) -> Value:
+def _remap_memory_links(value: Value, ids: Mapping[str, str | None]) -> Value:
     """A value that names other memories of the archive by the ids that they have here."""
     if isinstance(value, Memory):
         links = (ids.get(each, each) for each in value.links)
@@ -297,7 +310,7 @@ def _is_core(fact: Fact) -> bool:
     return (fact.body or {}).get("category") == CORE
 
 
-def _write_core(facts: Facts, clock: Clock, fact: Fact, report: Taken) -> None:
+def _write_core(facts: Facts, clock: Clock, fact: Fact, report: RestoreCounts) -> None:
     """Write a core memory with the mind that holds it, or as a plain one where that is full."""
     known, mind = mind_of(facts, fact.owner)
     try:
@@ -311,13 +324,13 @@ def _write_core(facts: Facts, clock: Clock, fact: Fact, report: Taken) -> None:
 
 
 def _write(
-    facts: Facts, clock: Clock, agent_id: str, read: list[tuple[str, Fact]], report: Taken
+    facts: Facts, clock: Clock, agent_id: str, read: list[tuple[str, Fact]], report: RestoreCounts
 ) -> None:
     """Write some facts at once, or one by one where one of them is there already."""
     by_key = {fact.key: (kind, fact) for kind, fact in read}
     new = [fact for _, fact in by_key.values()]
     try:
-        facts.commit(*new, *_told(clock, agent_id, new))
+        facts.commit(*new, *_reindex_marks(clock, agent_id, new))
     except Changed:
         for kind, fact in by_key.values():
             _write_one(facts, clock, kind, fact, report)
@@ -326,7 +339,7 @@ def _write(
         report.count(report.taken, kind)
 
 
-def _told(clock: Clock, agent_id: str, facts: list[Fact]) -> Iterator[Fact]:
+def _reindex_marks(clock: Clock, agent_id: str, facts: list[Fact]) -> Iterator[Fact]:
     """What tells copies of an index, which know all up to some later id, to look for these too."""
     for kind in _FOUND_AGAIN:
         if ids := [fact.id for fact in facts if fact.kind == kind]:
@@ -334,12 +347,12 @@ def _told(clock: Clock, agent_id: str, facts: list[Fact]) -> Iterator[Fact]:
 
 
 def _write_one(
-    facts: Facts, clock: Clock, kind: str, fact: Fact, report: Taken, *beside: Fact
+    facts: Facts, clock: Clock, kind: str, fact: Fact, report: RestoreCounts, *beside: Fact
 ) -> None:
     stored = facts.get(*fact.key)
     if stored is None:
         try:
-            told = _told(clock, fact.owner, [fact])
+            told = _reindex_marks(clock, fact.owner, [fact])
             facts.commit(fact, *told, *beside)
         except Changed:
             report.count(report.other, kind)
@@ -348,7 +361,7 @@ def _write_one(
     elif stored.body == fact.body:
         report.count(report.known, kind)
     elif _is_trusted_now(stored, fact):
-        told = _told(clock, fact.owner, [fact])
+        told = _reindex_marks(clock, fact.owner, [fact])
         vouched = stored.replaced(body=fact.body, version=stored.version + 1)
         facts.commit(vouched, *told, *beside)
         report.count(report.taken, kind)

@@ -18,9 +18,9 @@ from opencrab.domain.memory.summary import (
     SUMMARY,
     Compaction,
     Shelf,
-    Source,
     Span,
     Summary,
+    SummarySource,
     Topic,
     summary_key,
 )
@@ -76,7 +76,13 @@ class Library:
         return tuple(fact.read(Summary) for fact in stored if fact is not None)
 
     def missed(
-        self, stretch: "Stretch", session_id: str, why: str, now: datetime, *, blamed: bool = True
+        self,
+        stretch: "SummaryStretch",
+        session_id: str,
+        why: str,
+        now: datetime,
+        *,
+        blamed: bool = True,
     ) -> Fact:
         """The fact in which it is counted that a summary could not be made."""
         if stretch.span is Span.TOPIC:
@@ -92,7 +98,7 @@ class Library:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class SummaryStretch:
     """What a turn's summary is of: lines of its session, or a day or month of the agent's."""
 
     span: Span
@@ -101,7 +107,7 @@ class Stretch:
     key: str = ""
 
     @classmethod
-    def named(cls, name: str) -> "Stretch":
+    def named(cls, name: str) -> "SummaryStretch":
         """The stretch that a turn's header names; raises Invalid."""
         span, _, rest = name.partition(":")
         first, _, last = rest.partition("-")
@@ -122,14 +128,14 @@ class Stretch:
 class Digest:
     """`engine.turn.work.Job` for one summary; `draft` is all of it but number, title and words."""
 
-    stretch: Stretch
+    stretch: SummaryStretch
     sources: tuple[str, ...]
     draft: Summary
 
     @classmethod
     def of(cls, runtime: Runtime, turn: Turn, agent: Agent, session: Session) -> "Digest":
         """The summary that a turn is to make, with its sources as they are now."""
-        stretch = Stretch.named(turn.group)
+        stretch = SummaryStretch.named(turn.group)
         room = room_of(runtime.models, runtime.rules, agent)
         if stretch.span is Span.TOPIC:
             return _of_lines(runtime.home.journal, turn, session, stretch, room)
@@ -259,7 +265,7 @@ def _library(work: Work) -> Library:
 
 
 def _of_lines(
-    journal: Journal, turn: Turn, session: Session, stretch: Stretch, room: int
+    journal: Journal, turn: Turn, session: Session, stretch: SummaryStretch, room: int
 ) -> Digest:
     """Of what everybody in the session could hear; thoughts and instructions stay out of it."""
     lines = journal.lines(
@@ -273,7 +279,7 @@ def _of_lines(
     draft = _draft(
         turn,
         span=Span.TOPIC,
-        sources=(Source(session_id=session.id, first=stretch.first, last=stretch.last),),
+        sources=(SummarySource(session_id=session.id, first=stretch.first, last=stretch.last),),
         session_id=session.id,
         hearing=session.hearing,
         guild_id=session.guild_id,
@@ -283,7 +289,7 @@ def _of_lines(
     return Digest(stretch, tuple(source_of_row(row, room) for row in spoken), draft)
 
 
-def _of_parts(facts: Facts, turn: Turn, stretch: Stretch, room: int) -> Digest:
+def _of_parts(facts: Facts, turn: Turn, stretch: SummaryStretch, room: int) -> Digest:
     """Of the period's summaries, as many as the model takes; the others wait for the next."""
     library = Library(facts, turn.agent_id)
     waiting = (period.parts for period in library.shelf()[1].periods if period.key == stretch.key)

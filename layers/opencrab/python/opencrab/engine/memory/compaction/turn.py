@@ -13,10 +13,10 @@ from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import Fact
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.memory.search_row import Row, RowKind, row_of
-from opencrab.domain.memory.summary import PROMPT_VERSION, Period, Span, Tried
+from opencrab.domain.memory.summary import PROMPT_VERSION, Span, SummaryPeriod, Tried
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.engine.memory.compaction.prompt import source_of_row, tokens_of
-from opencrab.engine.memory.compaction.source import Digest, Library, Stretch, room_of
+from opencrab.engine.memory.compaction.source import Digest, Library, SummaryStretch, room_of
 from opencrab.engine.memory.compaction.trigger import wish
 from opencrab.engine.queueing import enqueue
 from opencrab.engine.runtime import Rules, Runtime
@@ -78,7 +78,7 @@ def _open_next(runtime: Runtime, agent_id: str, session_id: str, *, hops: int) -
         period = _period(runtime.home.facts, runtime.clock, library)
         if period is None:
             return
-        stretch, causes = Stretch(period.span, key=period.key), period.parts
+        stretch, causes = SummaryStretch(period.span, key=period.key), period.parts
         ledger = library.shelf()
     _, tried = ledger
     failed_at = tried.failed_at.isoformat() if tried.failed_at else ""
@@ -105,7 +105,7 @@ def _open_next(runtime: Runtime, agent_id: str, session_id: str, *, hops: int) -
     enqueue(runtime.home, opened)
 
 
-def _lines(runtime: Runtime, agent: Agent, session_id: str) -> Stretch | None:
+def _lines(runtime: Runtime, agent: Agent, session_id: str) -> SummaryStretch | None:
     """The next lines of a session to be summarised together, when there are enough of them.
 
     Gaps that are tried again come first. Stretches in which nobody spoke, or all of which is
@@ -127,7 +127,7 @@ def _lines(runtime: Runtime, agent: Agent, session_id: str) -> Stretch | None:
         spoken = [row for row in rows if row is not None and row.kind is RowKind.SPEECH]
         if spoken:
             last = end if gap else _last(runtime.models, runtime.rules, agent, spoken, end)
-            return Stretch(Span.TOPIC, first=first, last=last)
+            return SummaryStretch(Span.TOPIC, first=first, last=last)
         passed = compaction.succeeded(runtime.clock.now()).closing(first)
         passed = passed.replaced(done=max(compaction.done, end))
         runtime.home.facts.commit(stored.holding(passed))
@@ -144,7 +144,7 @@ def _last(models: Models, rules: Rules, agent: Agent, spoken: list[Row], end: in
     return end
 
 
-def _period(facts: Facts, clock: Clock, library: Library) -> Period | None:
+def _period(facts: Facts, clock: Clock, library: Library) -> SummaryPeriod | None:
     """The day or month whose summary is due, without those of which nothing is left."""
     while True:
         stored, shelf = library.shelf()

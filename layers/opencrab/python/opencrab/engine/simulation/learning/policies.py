@@ -11,8 +11,14 @@ from typing import Protocol
 from opencrab.domain.learning.aggregate import Judged, judged_turns
 from opencrab.domain.learning.reward import Opinion
 from opencrab.domain.learning.signals import Signals
-from opencrab.domain.learning.treatment_effect import Effect, Verdict
-from opencrab.engine.simulation.learning.world import FITTING, TASK_TYPES, Asked, Skill, World
+from opencrab.domain.learning.treatment_effect import SkillEffect, TrialVerdict
+from opencrab.engine.simulation.learning.world import (
+    FITTING,
+    TASK_TYPES,
+    LearningWorld,
+    SimulatedQuestion,
+    Skill,
+)
 
 _TRIED, _LEAST = 5, 20
 
@@ -27,23 +33,23 @@ class Day:
 
 
 @dataclass(frozen=True)
-class Decision:
+class SkillDecision:
     """What became of a skill on a day, on how many judged turns, and why."""
 
     skill: str
-    verdict: Verdict
+    verdict: TrialVerdict
     reason: str
     day: int
-    effect: Effect
+    effect: SkillEffect
 
 
-class Rule(Protocol):
+class SelectionRule(Protocol):
     """A way to choose models and skills, and to learn each night."""
 
-    def model(self, asked: Asked) -> tuple[str, float]:
+    def model(self, asked: SimulatedQuestion) -> tuple[str, float]:
         """The model that is asked, and how likely that was."""
 
-    def skills(self, asked: Asked) -> tuple[list[Skill], list[Skill]]:
+    def skills(self, asked: SimulatedQuestion) -> tuple[list[Skill], list[Skill]]:
         """Skills that the turn is given, and those that are withheld from it."""
 
     def measured(self, skills: Iterable[Skill]) -> tuple[str, ...]:
@@ -54,7 +60,10 @@ class Rule(Protocol):
 
 
 def fitting(
-    world: World, asked: Asked, live: Iterable[str], trying: Collection[str] = ()
+    world: LearningWorld,
+    asked: SimulatedQuestion,
+    live: Iterable[str],
+    trying: Collection[str] = (),
 ) -> list[Skill]:
     """The skills that fit, of those that are shown at all; those on trial come last."""
     known = set(live)
@@ -72,14 +81,14 @@ class ByMean:
     turns is dropped.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: LearningWorld) -> None:
         self.world = world
         self.live = [skill.name for skill in world.skills]
         self._models = defaultdict[tuple[int, str], list[float]](list)
         self._skills = defaultdict[str, list[float]](list)
         self._asked = defaultdict[int, int](int)
 
-    def model(self, asked: Asked) -> tuple[str, float]:
+    def model(self, asked: SimulatedQuestion) -> tuple[str, float]:
         """Each in turn at first, then the one with the best mean."""
         names = [model.name for model in self.world.models]
         number = self._asked[asked.task]
@@ -88,7 +97,7 @@ class ByMean:
             return names[number % len(names)], 1.0
         return max(names, key=lambda name: _mean(self._models[asked.task, name])), 1.0
 
-    def skills(self, asked: Asked) -> tuple[list[Skill], list[Skill]]:
+    def skills(self, asked: SimulatedQuestion) -> tuple[list[Skill], list[Skill]]:
         """All that fit."""
         return fitting(self.world, asked, self.live), []
 

@@ -18,13 +18,13 @@ from opencrab.domain.learning.change import (
     mix_of,
     mixed_as,
 )
-from opencrab.domain.learning.evidence import Evidence, Standing
-from opencrab.domain.learning.model_selection import Choice
+from opencrab.domain.learning.evidence import ClosedEvidence, Evidence
+from opencrab.domain.learning.model_selection import CandidateModel
 from opencrab.domain.learning.review_period import day_stretch
 from opencrab.domain.learning.settings import Trials
 from opencrab.domain.learning.signals import skills_on_trial, withheld_skills
 from opencrab.domain.learning.skill_lifecycle import index_skill, place_candidate
-from opencrab.domain.learning.treatment_effect import Verdict, effect_in
+from opencrab.domain.learning.treatment_effect import TrialVerdict, effect_in
 from opencrab.domain.models.optimization import Aim, Leave, Wish
 from opencrab.domain.models.routing import LlmConfig, Routing, Use
 from opencrab.domain.money.budget import Price
@@ -32,7 +32,7 @@ from opencrab.domain.skills.skill import AcquiredSkill, SkillStatus, SourceType
 from opencrab.domain.statistics.hash_bucket import draw_bucket
 from opencrab.domain.usage.counters import Cell, Tally
 from opencrab.engine.learning.aggregation import Folded, close_days, compute_evidence, split
-from opencrab.engine.learning.changes import Change
+from opencrab.engine.learning.changes import LearningChange
 from opencrab.engine.learning.nightly.models import (
     find_regressions,
     given_back,
@@ -42,8 +42,14 @@ from opencrab.engine.learning.nightly.models import (
 from opencrab.engine.learning.nightly.skills import decide_trials
 from opencrab.engine.learning.snapshot import Findings
 from opencrab.engine.learning.undo import before_it
-from opencrab.engine.simulation.learning.policies import Day, Decision, fitting
-from opencrab.engine.simulation.learning.world import START, TASK_TYPES, Asked, Skill, World
+from opencrab.engine.simulation.learning.policies import Day, SkillDecision, fitting
+from opencrab.engine.simulation.learning.world import (
+    START,
+    TASK_TYPES,
+    LearningWorld,
+    SimulatedQuestion,
+    Skill,
+)
 
 TRIALS = Trials()
 AIM = Aim(leave=Leave.APPLY, goal=Wish.MAXIMIZE_QUALITY, min_quality=0.4, explore=0.2)
@@ -52,13 +58,13 @@ FIRST_MODEL = 2
 """The model that everybody asks before anything is known: the middle one."""
 
 _TOKENS = 1_000
-_VERDICTS = {SkillStatus.ACTIVE: Verdict.PROMOTE, SkillStatus.ARCHIVED: Verdict.RETIRE}
+_VERDICTS = {SkillStatus.ACTIVE: TrialVerdict.PROMOTE, SkillStatus.ARCHIVED: TrialVerdict.RETIRE}
 
 
 class Ours:
     """An agent whose owner lets evidence change it."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: LearningWorld) -> None:
         self.world = world
         self.agent = Agent(
             id="pupil",
@@ -75,9 +81,9 @@ class Ours:
         )
         self.mind = Mind()
         self.skills_kept = dict[str, AcquiredSkill]()
-        self.standing = Standing()
+        self.standing = ClosedEvidence()
         self.folded = Folded(START.date(), (), self.standing, {}, {})
-        self.decisions: list[Decision] = []
+        self.decisions: list[SkillDecision] = []
         self.adjustments: list[Adjustment] = []
         self._open = dict[date, Day]()
         for place, skill in enumerate(world.skills):
@@ -88,7 +94,7 @@ class Ours:
         """All that is known."""
         return self.folded.evidence
 
-    def model(self, asked: Asked) -> tuple[str, float]:
+    def model(self, asked: SimulatedQuestion) -> tuple[str, float]:
         """Drawn from the mix, as a turn draws its lot."""
         mix = mix_of(self.mind, subject_of(asked.task))
         if mix is None:
@@ -96,7 +102,7 @@ class Ours:
         alias = draw_bucket(mix.weights, "model", asked.id, mix.subject)
         return self.routing.aliases[alias], mix.weights[alias] / sum(mix.weights.values())
 
-    def skills(self, asked: Asked) -> tuple[list[Skill], list[Skill]]:
+    def skills(self, asked: SimulatedQuestion) -> tuple[list[Skill], list[Skill]]:
         """Those that fit; a withheld one leaves its place empty."""
         live = (skill.name for skill in self.mind.skills)
         fit = fitting(self.world, asked, live, skills_on_trial(self.mind))
@@ -218,7 +224,7 @@ class Ours:
                 held = each.replaced(ended_at=None, ended_by="")
                 self.adjustments[place] = held.replaced(state=AdjustmentState.APPLIED)
 
-    def _do(self, change: Change) -> None:
+    def _do(self, change: LearningChange) -> None:
         """Do what a change says, as it is done where everything is stored."""
         made = change.adjustment
         self.mind, skill = change.done(self.mind, self.skills_kept.get(made.subject))
@@ -237,7 +243,7 @@ class Ours:
         """Keep with what a trial ended, as it was known then."""
         status = self.skills_kept[made.subject].status if made.subject in self.skills_kept else None
         if status in _VERDICTS:
-            decision = Decision(
+            decision = SkillDecision(
                 skill=made.subject,
                 verdict=_VERDICTS[status],
                 reason=made.reason,
@@ -256,10 +262,10 @@ def _alias(name: str) -> str:
     return name.partition(":")[2]
 
 
-def _choice(name: str, cost: int) -> Choice:
+def _choice(name: str, cost: int) -> CandidateModel:
     """A model at a price at which the tokens of a turn cost that much."""
     price = Price(input_per_million=cost * 1_000_000 // _TOKENS, output_per_million=0)
-    return Choice(name=name, price=price)
+    return CandidateModel(name=name, price=price)
 
 
 def _is_mix(made: Adjustment) -> bool:

@@ -49,7 +49,7 @@ class Quality(Interval):
     subject: str
 
 
-class Outcome(Value):
+class RuleScore(Value):
     """What one rule came to; regret is in points of quality a turn, against the best possible.
 
     `late` is the regret of the last third of all turns.
@@ -84,7 +84,7 @@ class Schooling(Value):
     turns_a_day: int
     day_micro_usd: MicroUsd
     best_quality: float
-    outcomes: dict[str, Outcome]
+    outcomes: dict[str, RuleScore]
     fates: tuple[Fate, ...]
     qualities: tuple[Quality, ...]
     changes: int
@@ -93,7 +93,7 @@ class Schooling(Value):
     dropped: Dropped
 
 
-class Held(Value):
+class Coverage(Value):
     """How many intervals held the truth, of how many."""
 
     held: int
@@ -105,7 +105,7 @@ class Held(Value):
         return round(self.held / self.of, 4) if self.of else None
 
 
-class Decided(Value):
+class TrialScore(Value):
     """Skills of one kind: how many, what became of them, and by how many judged turns.
 
     `promoted_by` and `retired_by` are shares of all of the kind, by STEPS.
@@ -125,10 +125,10 @@ class Lessons(Value):
 
     seeds: int
     lying: bool
-    effects_at_decision: Held
-    effects: Held
-    qualities: Held
-    skills: dict[str, Decided]
+    effects_at_decision: Coverage
+    effects: Coverage
+    qualities: Coverage
+    skills: dict[str, TrialScore]
     within_budget: bool
     unanswered: int
     regret: dict[str, float]
@@ -145,10 +145,10 @@ class Lessons(Value):
 
 def outcome(
     regrets: Sequence[float], *, most_spent: int, day_micro_usd: int, unanswered: int
-) -> Outcome:
+) -> RuleScore:
     """What a rule came to."""
     late = regrets[-max(len(regrets) // 3, 1) :]
-    return Outcome(
+    return RuleScore(
         regret=round(_HUNDRED * sum(regrets) / len(regrets), 3),
         late=round(_HUNDRED * sum(late) / len(late), 3),
         most_spent_in_a_day=most_spent,
@@ -171,7 +171,9 @@ def together(all_of: Sequence[Schooling]) -> Lessons:
         effects_at_decision=coverage_of(fate for fate in fates if fate.night is not None),
         effects=coverage_of(fates),
         qualities=coverage_of(each for one in all_of for each in one.qualities),
-        skills={kind: _decided([fate for fate in fates if fate.kind == kind]) for kind in KINDS},
+        skills={
+            kind: _verdict_summary([fate for fate in fates if fate.kind == kind]) for kind in KINDS
+        },
         within_budget=all(each.within_budget for each in ours),
         unanswered=sum(each.unanswered for each in ours),
         regret={name: _mean(each.outcomes[name].regret for each in all_of) for name in rules},
@@ -191,10 +193,10 @@ def together(all_of: Sequence[Schooling]) -> Lessons:
     )
 
 
-def coverage_of(intervals: Iterable[Interval]) -> Held:
+def coverage_of(intervals: Iterable[Interval]) -> Coverage:
     """How many of them hold the truth; those that are none are not counted."""
     known = [each.holds for each in intervals if each.holds is not None]
-    return Held(held=sum(known), of=len(known))
+    return Coverage(held=sum(known), of=len(known))
 
 
 def points(value: float | None) -> float | None:
@@ -202,11 +204,11 @@ def points(value: float | None) -> float | None:
     return None if value is None else round(_HUNDRED * value, 3)
 
 
-def _decided(fates: Sequence[Fate]) -> Decided:
+def _verdict_summary(fates: Sequence[Fate]) -> TrialScore:
     promoted = [fate for fate in fates if fate.verdict == "promote"]
     retired = [fate for fate in fates if fate.verdict == "retire"]
     turns = sorted(fate.turns for fate in (*promoted, *retired))
-    return Decided(
+    return TrialScore(
         skills=len(fates),
         promoted=len(promoted),
         retired=len(retired),

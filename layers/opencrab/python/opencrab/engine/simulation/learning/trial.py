@@ -19,7 +19,7 @@ from opencrab.engine.simulation.learning.policies import (
     ByMean,
     BySelfGrade,
     Day,
-    Rule,
+    SelectionRule,
     fitting,
     row_id,
 )
@@ -35,11 +35,11 @@ from opencrab.engine.simulation.learning.scores import (
 from opencrab.engine.simulation.learning.world import (
     START,
     TASK_TYPES,
-    Asked,
+    LearningWorld,
     Model,
-    Part,
+    SimulatedQuestion,
     Skill,
-    World,
+    TurnInputs,
     acts,
     judgement_rates,
     signals_of,
@@ -66,13 +66,13 @@ class Truth:
 
 
 @dataclass(frozen=True)
-class Turn:
+class TrialTurn:
     """An answered question: by which model, with which skills; `less` is what the model lost.
 
     `silent` is the model that was asked before and had no answer.
     """
 
-    asked: Asked
+    asked: SimulatedQuestion
     model: Model
     silent: Model | None
     given: Sequence[Skill]
@@ -84,8 +84,8 @@ class Turn:
 class Pupil:
     """One rule in one world, and what truly came of it."""
 
-    world: World
-    rule: Rule
+    world: LearningWorld
+    rule: SelectionRule
     best: dict[int, dict[str, float]]
     effects: defaultdict[str, Truth] = field(default_factory=lambda: defaultdict(Truth))
     models: defaultdict[tuple[int, str], list[float]] = field(
@@ -99,7 +99,7 @@ class Pupil:
     worse: dict[str, float] = field(default_factory=dict)
     corrects: str = ""
 
-    def live(self, day: int, asked_today: Sequence[Asked]) -> None:
+    def live(self, day: int, asked_today: Sequence[SimulatedQuestion]) -> None:
         """A day with all its turns, and the night after it."""
         seen, left = Day(), self.world.day_micro_usd
         for place, asked in enumerate(asked_today, start=1):
@@ -111,7 +111,7 @@ class Pupil:
                 if decision.skill not in self.truths:
                     self.truths[decision.skill] = self.effects[decision.skill].effect
 
-    def _answer(self, asked: Asked, seen: Day, left: int, others: int) -> int:
+    def _answer(self, asked: SimulatedQuestion, seen: Day, left: int, others: int) -> int:
         """One turn; what it cost."""
         best = self._best(asked)
         self.best_quality += best
@@ -124,14 +124,14 @@ class Pupil:
             return 0
         silent = model if asked.failing < model.fails else None
         model = self.world.cheapest if silent else model
-        turn = Turn(asked, model, silent, given, held, self.worse.get(model.name, 0.0))
+        turn = TrialTurn(asked, model, silent, given, held, self.worse.get(model.name, 0.0))
         self.regrets.append(best - self._quality(turn, given))
         self._note(turn, silent or model)
-        served = tuple(_served(turn, wanted, probability))
+        served = tuple(_calls_by_model(turn, wanted, probability))
         self._see(turn, seen, served)
         return sum(each.cost for each in served)
 
-    def _quality(self, turn: Turn, skills: Sequence[Skill]) -> float:
+    def _quality(self, turn: TrialTurn, skills: Sequence[Skill]) -> float:
         return self.world.quality(turn.model, turn.asked, skills, turn.less)
 
     def _affordable(self, wanted: str, left: int, others: int) -> Model | None:
@@ -145,9 +145,9 @@ class Pupil:
             return model
         return cheapest if cheapest.bound <= left else None
 
-    def _see(self, turn: Turn, seen: Day, served: tuple[Served, ...]) -> None:
+    def _see(self, turn: TrialTurn, seen: Day, served: tuple[Served, ...]) -> None:
         asked, quality = turn.asked, self._quality(turn, turn.given)
-        part = Part(
+        part = TurnInputs(
             served=served,
             given=self.rule.measured(turn.given),
             held=self.rule.measured(turn.held),
@@ -161,7 +161,7 @@ class Pupil:
         if asked.is_graded:
             seen.grades[row_id(signals)] = self.world.grade(turn.model, asked, quality)
 
-    def _note(self, turn: Turn, first: Model) -> None:
+    def _note(self, turn: TrialTurn, first: Model) -> None:
         """Keep what nobody in the world can know, of the model that was asked first."""
         less = self.worse.get(first.name, 0.0)
         quality = self.world.quality(first, turn.asked, turn.given, less)
@@ -182,7 +182,7 @@ class Pupil:
                 sums[0] += judged * value
                 sums[1] += judged
 
-    def _best(self, asked: Asked) -> float:
+    def _best(self, asked: SimulatedQuestion) -> float:
         """The quality of the best rule that keeps to the budget and knows everything."""
         helpful = (skill.name for skill in self.world.skills if skill.effect > 0)
         skills = fitting(self.world, asked, helpful)
@@ -206,7 +206,7 @@ def schooling(
         raise Invalid(f"--turns must be from 1 to {MOST_TURNS}", field="turns")
     found = world(seed, turns=turns, lying=lying)
     best, ours = best_mix(found), Ours(found)
-    rules: dict[str, Rule] = {
+    rules: dict[str, SelectionRule] = {
         "ours": ours,
         "greedy": ByMean(found),
         "self_grade": BySelfGrade(found),
@@ -242,7 +242,7 @@ def schooling(
     )
 
 
-def run_quality_drop(of: World, nights: int) -> Dropped:
+def run_quality_drop(of: LearningWorld, nights: int) -> Dropped:
     """The same world, in which a model gets worse on the night on which it was chosen anew."""
     rule = Ours(of)
     pupil = Pupil(of, rule, best_mix(of))
@@ -313,7 +313,7 @@ def _qualities(pupil: Pupil, rule: Ours) -> Iterator[Quality]:
             )
 
 
-def best_mix(of: World) -> dict[int, dict[str, float]]:
+def best_mix(of: LearningWorld) -> dict[int, dict[str, float]]:
     """How often each model is asked by whoever knows all and keeps to the budget on average.
 
     At a price on money each type of task has a best model; the price is the lowest at which the
@@ -343,11 +343,11 @@ def best_mix(of: World) -> dict[int, dict[str, float]]:
     return found
 
 
-def _worth(of: World, model: Model, task: int) -> float:
+def _worth(of: LearningWorld, model: Model, task: int) -> float:
     return of.expected(model, lambda each: each.quality[task])
 
 
-def _served(turn: Turn, wanted: str, probability: float) -> Iterator[Served]:
+def _calls_by_model(turn: TrialTurn, wanted: str, probability: float) -> Iterator[Served]:
     """The calls of a turn: one that had no answer cost nothing."""
     if turn.silent:
         yield _call(turn, turn.silent, wanted, probability).model_copy(
@@ -356,7 +356,7 @@ def _served(turn: Turn, wanted: str, probability: float) -> Iterator[Served]:
     yield _call(turn, turn.model, wanted, probability)
 
 
-def _call(turn: Turn, model: Model, wanted: str, probability: float) -> Served:
+def _call(turn: TrialTurn, model: Model, wanted: str, probability: float) -> Served:
     stood_in, asked = model.name != wanted, turn.asked
     return Served.model_construct(
         model=model.name,

@@ -69,7 +69,7 @@ class Skill:
 
 
 @dataclass(frozen=True)
-class Asked:
+class SimulatedQuestion:
     """What somebody asks, and all chance that plays a part in how it goes, whoever answers."""
 
     id: str
@@ -88,7 +88,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class World:
+class LearningWorld:
     """Five models, three types of task and twenty skills; the day's money is short."""
 
     seed: int
@@ -108,20 +108,20 @@ class World:
         """The quality of a turn for which a model is asked, with those who stand in for it."""
         return (1 - model.fails) * quality(model) + model.fails * quality(self.cheapest)
 
-    def day(self, day: int) -> Iterator[Asked]:
+    def day(self, day: int) -> Iterator[SimulatedQuestion]:
         """What is asked on a day."""
         chance = Random(f"{self.seed}/{day}")  # noqa: S311 - the same day each time
         for number in range(self.turns):
-            yield _asked(self, chance, day, number)
+            yield _random_question(self, chance, day, number)
 
     def quality(
-        self, model: Model, asked: Asked, skills: Sequence[Skill], less: float = 0
+        self, model: Model, asked: SimulatedQuestion, skills: Sequence[Skill], less: float = 0
     ) -> float:
         """How probable it is that each sign of a turn is a good one."""
         whole = model.quality[asked.task] + sum(skill.effect for skill in skills) - less
         return min(max(whole, _WORST), _BEST)
 
-    def grade(self, model: Model, asked: Asked, quality: float) -> float:
+    def grade(self, model: Model, asked: SimulatedQuestion, quality: float) -> float:
         """What a model says of its own answer: it flatters itself, some models more than others.
 
         Where grades lie they always praise, and the worse the answer is the more.
@@ -130,7 +130,7 @@ class World:
         return min(max(said + asked.mood * (0.3 if self.lying else 1.0), 0.0), 1.0)
 
 
-def world(seed: int, *, turns: int, lying: bool = False) -> World:
+def world(seed: int, *, turns: int, lying: bool = False) -> LearningWorld:
     """The world of a seed."""
     chance = Random(f"world/{seed}")  # noqa: S311 - the same world each time
     tiers = ((150, 900), (700, 1_200), (2_500, 2_000), (7_000, 3_500), (20_000, 6_000))
@@ -157,7 +157,7 @@ def world(seed: int, *, turns: int, lying: bool = False) -> World:
         for place, sign in enumerate(signs)
     )
     dearest = max(model.cost for model in models)
-    return World(
+    return LearningWorld(
         seed=seed,
         models=models,
         skills=skills,
@@ -169,7 +169,7 @@ def world(seed: int, *, turns: int, lying: bool = False) -> World:
 
 
 @dataclass(frozen=True)
-class Part:
+class TurnInputs:
     """Who and what had a part in a turn."""
 
     served: tuple[Served, ...]
@@ -180,7 +180,7 @@ class Part:
 
 
 def signals_of(
-    asked: Asked, quality: float, part: Part
+    asked: SimulatedQuestion, quality: float, part: TurnInputs
 ) -> tuple[Signals, tuple[Opinion, ...], bool]:
     """What an answered question lets be seen, and whether the next message corrects it.
 
@@ -215,7 +215,7 @@ def judgement_rates(quality: float, acts: float) -> tuple[float, float]:
     That is the truth that measuring can find. It lies a little below the quality, since what goes
     wrong is corrected aloud, and what goes right is not.
     """
-    judged, value = _shown(round(acts, 3))[round(quality * _STEPS)]
+    judged, value = _judgement_table(round(acts, 3))[round(quality * _STEPS)]
     return judged, value
 
 
@@ -225,11 +225,11 @@ def acts(skills: Sequence[Skill]) -> float:
 
 
 @lru_cache(maxsize=8)
-def _shown(acts: float) -> tuple[tuple[float, float], ...]:
-    return tuple(_expected(step / _STEPS, acts) for step in range(_STEPS + 1))
+def _judgement_table(acts: float) -> tuple[tuple[float, float], ...]:
+    return tuple(_expected_judgement(step / _STEPS, acts) for step in range(_STEPS + 1))
 
 
-def _expected(quality: float, acts: float) -> tuple[float, float]:
+def _expected_judgement(quality: float, acts: float) -> tuple[float, float]:
     """The mean over everything that can be seen of a turn, by the product's own judgement."""
     judged = total = 0.0
     for (opinion, outcome, actions, corrected), value in _judgements():
@@ -237,7 +237,7 @@ def _expected(quality: float, acts: float) -> tuple[float, float]:
             _two(OPINIONS, quality, good=opinion)
             * _two(OUTCOMES, quality, good=outcome)
             * _binomial(actions, quality, acts)
-            * _corrected(quality, is_so=corrected)
+            * _correction_chance(quality, is_so=corrected)
         )
         judged += chance
         total += chance * value
@@ -287,15 +287,17 @@ def _binomial(actions: tuple[int, int], quality: float, acts: float) -> float:
     return acts / MOST_ACTIONS * ways * quality**done * (1 - quality) ** (tried - done)
 
 
-def _corrected(quality: float, *, is_so: bool) -> float:
+def _correction_chance(quality: float, *, is_so: bool) -> float:
     chance = CORRECTIONS * (1 - quality)
     return chance if is_so else 1 - chance
 
 
-def _asked(world: World, chance: Random, day: int, number: int) -> Asked:
+def _random_question(
+    world: LearningWorld, chance: Random, day: int, number: int
+) -> SimulatedQuestion:
     task = chance.choices(range(len(TASK_TYPES)), world.shares)[0]
     topic = tuple(chance.sample(range(len(world.skills)), _TOPIC))
-    return Asked(
+    return SimulatedQuestion(
         id=f"{world.seed}.{day}.{number}",
         at=START + timedelta(days=day, seconds=number),
         task=task,

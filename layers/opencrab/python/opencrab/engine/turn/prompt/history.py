@@ -15,9 +15,9 @@ from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.prompt.surroundings_text import RECENT_PART
 from opencrab.engine.turn.prompt.system_text import named_topic, omission_note
-from opencrab.engine.turn.prompt_cache import Earlier, Group, Shown
+from opencrab.engine.turn.prompt_cache import EarlierHistory, MessageGroup, Shown
 from opencrab.engine.turn.work import Work
-from opencrab.ports.models.model import Said
+from opencrab.ports.models.model import ChatMessage
 
 SPEECHES = 5
 """The last speeches, which are shown whatever else must go."""
@@ -39,21 +39,21 @@ def recent_room(turn: Turn, rules: Rules) -> int | None:
     return share - share // RECENT_PART
 
 
-def earlier_of(work: Work, render: Callable[[Line], Group | None]) -> Earlier:
+def earlier_of(work: Work, render: Callable[[Line], MessageGroup | None]) -> EarlierHistory:
     """What is told of the lines before the turn's history, read once."""
     if work.prompt.earlier is None:
         line = _first_line(work)
         opening = None if line is None else render(line)
-        work.prompt.earlier = Earlier(opening=opening, topics=_topics(work))
+        work.prompt.earlier = EarlierHistory(opening=opening, topics=_topics(work))
     return work.prompt.earlier
 
 
 def fitting(
-    groups: tuple[Group, ...],
-    trigger: Group | None,
+    groups: tuple[MessageGroup, ...],
+    trigger: MessageGroup | None,
     room: int,
     language: Language,
-    earlier: Callable[[], Earlier],
+    earlier: Callable[[], EarlierHistory],
 ) -> Shown:
     """The newest groups that fit, and the trigger in any case; what is left out is counted.
 
@@ -68,19 +68,19 @@ def fitting(
         return _messages(groups)
     told = earlier()
     opening = groups[0] if groups[0].place == 1 else told.opening
-    pinned, left = _pinned(groups, trigger, opening, room)
+    pinned, left = _select_pinned_groups(groups, trigger, opening, room)
     names = _names(told.topics, language)
     reserve = _NOTE_TOKENS + sum(sorted(map(estimated_tokens, names.values()))[-TOPICS:])
     if reserve * 4 > left:
         names, reserve = {}, _NOTE_TOKENS
     counted = asked | {group.place for group in pinned}
-    start = _snapped(groups, _start(groups, counted, left - reserve))
+    start = _align_window_start(groups, _start(groups, counted, left - reserve))
     first = groups[start].place if start < len(groups) else groups[-1].place + 1
     extra = (*pinned, *([trigger] if trigger is not None else []))
     before = sorted((each for each in extra if each.place < first), key=lambda each: each.place)
     gone = first - 1 - len(before)
     lines = [text for last, text in names.items() if last < first][-TOPICS:]
-    note = (Said("user", omission_note(language, gone, lines)),) if gone > 0 else ()
+    note = (ChatMessage("user", omission_note(language, gone, lines)),) if gone > 0 else ()
     opens = bool(before) and before[0].place == 1
     return (
         *_messages(before[:opens]),
@@ -90,11 +90,11 @@ def fitting(
     )
 
 
-def _messages(groups: Iterable[Group]) -> Shown:
+def _messages(groups: Iterable[MessageGroup]) -> Shown:
     return tuple(message for group in groups for message in group.messages)
 
 
-def _start(groups: tuple[Group, ...], counted: set[int], room: int) -> int:
+def _start(groups: tuple[MessageGroup, ...], counted: set[int], room: int) -> int:
     """Where the newest groups begin that fit into a room, in which some are counted already."""
     used = 0
     for place, group in reversed(list(enumerate(groups))):
@@ -104,11 +104,14 @@ def _start(groups: tuple[Group, ...], counted: set[int], room: int) -> int:
     return 0
 
 
-def _pinned(
-    groups: tuple[Group, ...], trigger: Group | None, opening: Group | None, room: int
-) -> tuple[tuple[Group, ...], int]:
+def _select_pinned_groups(
+    groups: tuple[MessageGroup, ...],
+    trigger: MessageGroup | None,
+    opening: MessageGroup | None,
+    room: int,
+) -> tuple[tuple[MessageGroup, ...], int]:
     """The last speeches and the first line, as far as there is room, and the room that is left."""
-    kept, left = list[Group](), room
+    kept, left = list[MessageGroup](), room
     speeches = [group for group in groups if group.is_speech and group is not trigger]
     for group in reversed(speeches[-SPEECHES:]):
         if group.tokens <= left:
@@ -122,7 +125,7 @@ def _pinned(
     return (opening, *kept), left - opening.tokens
 
 
-def _snapped(groups: tuple[Group, ...], start: int) -> int:
+def _align_window_start(groups: tuple[MessageGroup, ...], start: int) -> int:
     """The first group at or after `start` whose place is a multiple of a power of two."""
     kept = len(groups) - start
     grain = 1 << max((kept // 2).bit_length() - 1, 0)

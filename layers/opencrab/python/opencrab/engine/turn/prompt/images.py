@@ -12,9 +12,9 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.workspace.path import workspace_path
-from opencrab.engine.turn.prompt_cache import Group
+from opencrab.engine.turn.prompt_cache import MessageGroup
 from opencrab.engine.turn.work import Work
-from opencrab.ports.models.model import Image, Said
+from opencrab.ports.models.model import ChatMessage, Image
 
 IMAGES = 4
 """So many pictures of one message are shown, the first ones."""
@@ -32,11 +32,11 @@ _MARKS = (
 )
 
 
-def with_images(work: Work, trigger: Group, image_tokens: int) -> Group:
+def with_images(work: Work, trigger: MessageGroup, image_tokens: int) -> MessageGroup:
     """The trigger with its pictures, for a model that counts each as so many tokens."""
     images = _images(work)
     *before, last = trigger.messages
-    if not images or not isinstance(last, Said):
+    if not images or not isinstance(last, ChatMessage):
         return trigger
     messages = (*before, replace(last, images=images))
     return replace(trigger, messages=messages, tokens=trigger.tokens + len(images) * image_tokens)

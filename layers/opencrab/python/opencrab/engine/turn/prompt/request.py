@@ -30,9 +30,9 @@ from opencrab.engine.turn.prompt.system_text import (
     system_text,
     volatile,
 )
-from opencrab.engine.turn.prompt_cache import Earlier, Group, Shown
+from opencrab.engine.turn.prompt_cache import EarlierHistory, MessageGroup, Shown
 from opencrab.engine.turn.work import Look, Work
-from opencrab.ports.models.model import ActionSchema, ChatRequest, ModelInfo, Returned, Said
+from opencrab.ports.models.model import ActionSchema, ChatMessage, ChatRequest, ModelInfo, Returned
 
 CORE_PERCENT = 5
 """The share of high water that core memories may take."""
@@ -65,7 +65,7 @@ def build_request(
     around, used = work.prompt.around, estimated_tokens(memories)
     found = "" if around is None else orientation(work, around, look.at, used)
     moment = (*work.prompt.guidance, found, goal_note(work), volatile(work, look))
-    last = Said("user", "\n\n".join(filter(None, moment)))
+    last = ChatMessage("user", "\n\n".join(filter(None, moment)))
     steps = _steps(work, {item.id: item for item in look.boundary.instructions})
     if work.prompt.shown is None:
         work.prompt.shown = render_history(work.history, work.turn.agent_id, agent.language)
@@ -90,16 +90,18 @@ def build_request(
     )
 
 
-def _window(work: Work, shown: tuple[Group, ...], trigger: Group | None, room: int) -> Shown:
+def _window(
+    work: Work, shown: tuple[MessageGroup, ...], trigger: MessageGroup | None, room: int
+) -> Shown:
     """The part of the session that is shown, and what is told of the rest."""
     language = work.profile.agent.language
 
-    def one(line: Line) -> Group | None:
+    def one(line: Line) -> MessageGroup | None:
         return next(iter(render_history((line,), work.turn.agent_id, language)), None)
 
     own = recent_room(work.turn, work.runtime.rules)
     if own is not None:
-        return fitting(shown, trigger, min(room, own), language, Earlier)
+        return fitting(shown, trigger, min(room, own), language, EarlierHistory)
     return fitting(shown, trigger, room, language, lambda: earlier_of(work, one))
 
 
@@ -117,8 +119,8 @@ def _memories(work: Work, water: int, shares: Shares | None) -> str:
 
 
 def _with_pictures(
-    work: Work, info: ModelInfo, shown: tuple[Group, ...]
-) -> tuple[tuple[Group, ...], Group | None]:
+    work: Work, info: ModelInfo, shown: tuple[MessageGroup, ...]
+) -> tuple[tuple[MessageGroup, ...], MessageGroup | None]:
     """The history and the turn's trigger in it, with what there is to see."""
     trigger = next((group for group in shown if group.place == work.turn.trigger_line), None)
     if trigger is None:
@@ -189,37 +191,44 @@ def input_limit(info: ModelInfo, output_tokens: int) -> int:
     return min(info.max_input_tokens, info.max_total_tokens - output_tokens)
 
 
-def render_history(lines: tuple[Line, ...], agent_id: str, language: Language) -> tuple[Group, ...]:
+def render_history(
+    lines: tuple[Line, ...], agent_id: str, language: Language
+) -> tuple[MessageGroup, ...]:
     """The history as groups that are shown whole: a call never without its result."""
     groups = []
     for line in lines:
-        messages = _shown(line, agent_id, language)
+        messages = _render_line(line, agent_id, language)
         if messages:
             spoken = line.kind is LineKind.SPEECH
-            groups.append(Group(line.sequence, messages, _tokens(messages), spoken))
+            groups.append(MessageGroup(line.sequence, messages, _tokens(messages), spoken))
     return tuple(groups)
 
 
-def _shown(line: Line, agent_id: str, language: Language) -> Shown:
+def _render_line(line: Line, agent_id: str, language: Language) -> Shown:
     own = line.speaker_id == agent_id
     match line.kind:
         case _ if line.forgotten or (own and line.audience is Audience.AGENTS):
             return ()
         case LineKind.SPEECH if own:
-            return (Said("assistant", line.text),)
+            return (ChatMessage("assistant", line.text),)
         case LineKind.SYSTEM if line.audience is Audience.AGENTS:
             giver = _person(line.speaker_name, line.speaker_id)
-            return (Said("user", instruction_text(language, line.text, line.authority, giver)),)
+            return (
+                ChatMessage("user", instruction_text(language, line.text, line.authority, giver)),
+            )
         case LineKind.SPEECH | LineKind.SYSTEM:
             name = "OpenCrab" if line.from_agent and line.kind is LineKind.SYSTEM else None
             speaker = name or _person(line.speaker_name, line.speaker_id)
-            return (Said("user", f"{speaker}: {line.text}", name=line.speaker_id),)
+            return (ChatMessage("user", f"{speaker}: {line.text}", name=line.speaker_id),)
         case LineKind.ACTION if own and line.data is not None:
             call = Call.model_construct(
                 id=f"h{line.sequence}", name=line.data["name"], arguments=_past(line)
             )
             result = str(line.data.get("result", ""))
-            return (Said("assistant", "", calls=(call,)), Returned(call.id, call.name, result))
+            return (
+                ChatMessage("assistant", "", calls=(call,)),
+                Returned(call.id, call.name, result),
+            )
         case _:
             return ()
 
@@ -234,25 +243,25 @@ def _past(line: Line) -> dict[str, object]:
     return arguments if isinstance(arguments, dict) else {}
 
 
-def _steps(work: Work, instructions: dict[str, Instruction]) -> list[Said | Returned]:
+def _steps(work: Work, instructions: dict[str, Instruction]) -> list[ChatMessage | Returned]:
     language = work.profile.agent.language
-    shown: list[Said | Returned] = []
+    shown: list[ChatMessage | Returned] = []
     told: set[str] = set()
     for step in work.transcript.steps:
-        shown.extend(_heard(step.heard, instructions, language))
+        shown.extend(_render_instructions(step.heard, instructions, language))
         told.update(step.heard)
         shown.extend(_step(step))
     fresh = (key for key in instructions if key not in told)
-    shown.extend(_heard(fresh, instructions, language))
+    shown.extend(_render_instructions(fresh, instructions, language))
     return shown
 
 
-def _heard(
+def _render_instructions(
     ids: Iterable[str], instructions: dict[str, Instruction], language: Language
-) -> list[Said]:
+) -> list[ChatMessage]:
     given = [instructions[key] for key in ids if key in instructions]
     return [
-        Said(
+        ChatMessage(
             "user",
             instruction_text(language, each.text, each.authority, _person(each.name, each.by)),
         )
@@ -264,10 +273,10 @@ def _person(name: str, person_id: str) -> str:
     return f"{name} ({person_id})" if name else person_id
 
 
-def _step(step: Step) -> list[Said | Returned]:
+def _step(step: Step) -> list[ChatMessage | Returned]:
     answer = step.answer
-    shown: list[Said | Returned] = [
-        Said("assistant", answer.text, calls=answer.calls, replay=answer.replay)
+    shown: list[ChatMessage | Returned] = [
+        ChatMessage("assistant", answer.text, calls=answer.calls, replay=answer.replay)
     ]
     shown.extend(
         Returned(call.id, call.name, _content(step.results[call.id]))
@@ -289,7 +298,7 @@ def _fixed_tokens(schemas: tuple[ActionSchema, ...], system: str) -> int:
     return estimated_tokens(text) + estimated_tokens(system) + _PER_MESSAGE
 
 
-def _tokens(shown: Iterable[Said | Returned]) -> int:
+def _tokens(shown: Iterable[ChatMessage | Returned]) -> int:
     total = 0
     for message in shown:
         if isinstance(message, Returned):

@@ -5,7 +5,7 @@ from opencrab.domain.models.routing import Manner
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.engine.turn.prompt.request import input_limit
 from opencrab.engine.turn.work import Work
-from opencrab.ports.models.model import ChatRequest, ModelInfo, Said
+from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
 
 
 def asking(
@@ -22,7 +22,7 @@ def asking(
         model=info.name.partition(":")[2],
         actions=(),
         system=system,
-        turns=(Said("user", question),),
+        turns=(ChatMessage("user", question),),
         max_output_tokens=output,
         temperature=manner.temperature if info.temperature else None,
         stop=manner.stop,

@@ -134,7 +134,7 @@ def _goals(around: Around, moment: Moment) -> str:
     rows = [_goal(goal, score, moment) for goal, score in order[:GOALS]]
     if len(order) > GOALS:
         rows.append(words["more_goals"].format(count=len(order) - GOALS))
-    return _listed(words["goals"], rows)
+    return _titled_list(words["goals"], rows)
 
 
 def _goal(goal: Goal, score: Score, moment: Moment) -> str:
@@ -164,7 +164,7 @@ def _events(events: tuple[Happening, ...], moment: Moment) -> str:
         told = f": 「{said}」" if said and moment.language is Language.JA else f': "{said}"'
         row = f"- {_at(event.at, moment)} {event.type} {event.source}"
         rows.append(f"{row}{told if said else ''}{mark}")
-    return _listed(words["events"], rows)
+    return _titled_list(words["events"], rows)
 
 
 def _memory(around: Around, moment: Moment, autonomy: Autonomy, room: int) -> str:
@@ -197,14 +197,14 @@ def _peers(peers: tuple[Peer, ...], moment: Moment, autonomy: Autonomy) -> str:
         if peer.interests and (moment.tainted or not peer.tainted):
             row += words["interests"].format(what=one_line(", ".join(peer.interests), 100))
         rows.append(row)
-    return _listed(words["peers"], rows)
+    return _titled_list(words["peers"], rows)
 
 
 def _beliefs(beliefs: tuple[BriefBelief, ...], moment: Moment) -> str:
     """Beliefs; those that came of foreign words are told to tainted turns only."""
     told = (belief for belief in beliefs if moment.tainted or not belief.tainted)
     rows = [f"- {belief.confidence:.2f} {one_line(belief.claim, 200)}" for belief in told]
-    return _listed(_WORDS[moment.language]["beliefs"], rows)
+    return _titled_list(_WORDS[moment.language]["beliefs"], rows)
 
 
 def _recent(goals: tuple[Goal, ...], moment: Moment) -> str:
@@ -214,7 +214,7 @@ def _recent(goals: tuple[Goal, ...], moment: Moment) -> str:
         for receipt in _receipts(goal):
             path = "" if goal.taint and not moment.tainted else one_line(receipt.path or "", 120)
             rows.append(f"- {goal.id} {receipt.action} {path}".rstrip())
-    return _listed(_WORDS[moment.language]["recent"], rows[-RECEIPTS:])
+    return _titled_list(_WORDS[moment.language]["recent"], rows[-RECEIPTS:])
 
 
 def _receipts(goal: Goal) -> Iterable[Receipt]:
@@ -227,5 +227,5 @@ def _at(moment: datetime | None, here: Moment) -> str:
     return "" if moment is None else f"{moment.astimezone(ZoneInfo(here.zone)):%m-%d %H:%M}"
 
 
-def _listed(title: str, rows: list[str]) -> str:
+def _titled_list(title: str, rows: list[str]) -> str:
     return "\n".join((title, *rows)) if rows else ""

@@ -60,7 +60,7 @@ def create_agent(terminal: Terminal, /, **draft: Any) -> None:
             raise typer.BadParameter(terminal.words("name_needed"), param_hint="--name")
         agent = create_by_dialogue(terminal, draft)
     else:
-        agent = _created(terminal, draft)
+        agent = _create_from_draft(terminal, draft)
     terminal.answer(agent, "agent_created", name=agent["name"], id=agent["id"])
     if not terminal.options.json:
         terminal.say("agent_created_next", name=agent["name"])
@@ -124,10 +124,10 @@ def create_by_dialogue(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
     persona = draft.get("persona") or ask(words("ask_persona"))
     purpose = draft.get("purpose") or ask(words("ask_purpose"))
     answers = {"language": language, "name": name, "persona": persona, "purpose": purpose}
-    return _created(terminal, {**draft, **answers})
+    return _create_from_draft(terminal, {**draft, **answers})
 
 
-def _created(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
+def _create_from_draft(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
     body: dict[str, Any] = {"language": str(terminal.options.language)}
     body |= {name: draft[name] for name in _SETTINGS if draft.get(name)}
     if "policy" in body:

@@ -17,7 +17,7 @@ def seed_population(terminal: Terminal) -> None:
     """Make the eight founders, once."""
     from opencrab.engine.agents.presets import founders
 
-    _tell(terminal, {each.key: _made(terminal, each, None) for each in founders()})
+    _tell(terminal, {each.key: _create_preset_agent(terminal, each, None) for each in founders()})
 
 
 @command
@@ -30,7 +30,7 @@ def seed_agent(
     """Make one agent from a preset."""
     from opencrab.engine.agents.presets import preset as found
 
-    _tell(terminal, {preset: _made(terminal, found(preset), name)})
+    _tell(terminal, {preset: _create_preset_agent(terminal, found(preset), name)})
 
 
 @command
@@ -48,7 +48,9 @@ def list_presets(terminal: Terminal) -> None:
         terminal.line(f"{key:<12} {of.name}: {of.purpose}")
 
 
-def _made(terminal: Terminal, each: "Preset", name: str | None) -> dict[str, Any] | None:
+def _create_preset_agent(
+    terminal: Terminal, each: "Preset", name: str | None
+) -> dict[str, Any] | None:
     """The agent of a preset; under the same name it is made once, in whatever language.
 
     None where there is one already that is not quite the same any more.

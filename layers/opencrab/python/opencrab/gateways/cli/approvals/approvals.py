@@ -52,7 +52,7 @@ def list_approvals(
 @command
 def show_approval(terminal: Terminal, approval: ApprovalId) -> None:
     """Show one approval with the exact arguments of its call."""
-    found = terminal.client.get("approvals", _checked(terminal, approval))
+    found = terminal.client.get("approvals", _validate_approval_id(terminal, approval))
     terminal.show(found, _tell)
 
 
@@ -75,7 +75,7 @@ def make_link(
     hours: Annotated[int, option("How many hours the link is good for.", min=1, max=168)] = 24,
 ) -> None:
     """Make a link by which somebody without a key can decide."""
-    approval = _checked(terminal, approval)
+    approval = _validate_approval_id(terminal, approval)
     link = terminal.client.post("approvals", approval, "link", body={"hours": hours})
     # This program knows by which address the server is reached better than the server does.
     link["url"] = f"{terminal.client.address.url.rstrip('/')}{link['path']}"
@@ -133,7 +133,7 @@ def revoke_grant(
     grant: Annotated[str, argument("A grant's id.", "GRANT")],
 ) -> None:
     """Take a grant back."""
-    grant = _checked(terminal, grant)
+    grant = _validate_approval_id(terminal, grant)
     found = find_agent(terminal, agent)
     revoked = terminal.client.delete("agents", found["id"], "grants", grant)
     terminal.answer(revoked, "grant_revoked", id=revoked["id"])
@@ -151,7 +151,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 }
 
 
-def _checked(terminal: Terminal, wanted: str) -> str:
+def _validate_approval_id(terminal: Terminal, wanted: str) -> str:
     """An id; raises Invalid for what is none, before anything is sent."""
     if _ID.fullmatch(wanted) is None:
         raise Invalid(
@@ -162,7 +162,7 @@ def _checked(terminal: Terminal, wanted: str) -> str:
 
 def _decide(terminal: Terminal, approval: str, reason: str, *, approved: bool) -> None:
     body = {"approved": approved, "reason": reason}
-    approval = _checked(terminal, approval)
+    approval = _validate_approval_id(terminal, approval)
     decided = terminal.client.post("approvals", approval, "decide", body=body)
     key = "approval_approved" if approved else "approval_rejected"
     terminal.answer(decided, key, what=visible(decided["what"]))

@@ -46,7 +46,7 @@ def list_schedules(terminal: Terminal, agent: AgentName) -> None:
 @command
 def show_schedule(terminal: Terminal, agent: AgentName, schedule: ScheduleName) -> None:
     """Show one schedule with its instructions."""
-    shown = _found(terminal, agent, schedule)[1]
+    shown = _find_schedule(terminal, agent, schedule)[1]
     terminal.show(shown, _tell)
 
 
@@ -63,8 +63,8 @@ def add_schedule(
     """Give an agent instructions for set times."""
     found = find_agent(terminal, agent)
     text = text_given(terminal, place["text"], needed="schedule_text_needed", option="--text")
-    body = _written(terminal, {"name": schedule, "when": when, **place, "text": text})
-    _said(terminal, terminal.client.post("agents", found["id"], "schedules", body=body))
+    body = _schedule_body(terminal, {"name": schedule, "when": when, **place, "text": text})
+    _print_next_run(terminal, terminal.client.post("agents", found["id"], "schedules", body=body))
 
 
 @command_with(_CHANGES)
@@ -72,9 +72,9 @@ def edit_schedule(
     terminal: Terminal, /, agent: AgentName, schedule: ScheduleName, **changes: Any
 ) -> None:
     """Change a schedule by options, or all of it in your editor; it does not run by that."""
-    place, shown = _found(terminal, agent, schedule)
+    place, shown = _find_schedule(terminal, agent, schedule)
     if any(value is not None for value in changes.values()):
-        wanted = _written(terminal, changes)
+        wanted = _schedule_body(terminal, changes)
     elif terminal.interactive:
         from opencrab.gateways.cli.terminal.editor import edit_value
 
@@ -87,19 +87,19 @@ def edit_schedule(
 @command
 def pause_schedule(terminal: Terminal, agent: AgentName, schedule: ScheduleName) -> None:
     """Let a schedule rest until it is resumed."""
-    _change(terminal, *_found(terminal, agent, schedule), {"enabled": False})
+    _change(terminal, *_find_schedule(terminal, agent, schedule), {"enabled": False})
 
 
 @command
 def resume_schedule(terminal: Terminal, agent: AgentName, schedule: ScheduleName) -> None:
     """Let a schedule go on with its next time from now."""
-    _change(terminal, *_found(terminal, agent, schedule), {"enabled": True})
+    _change(terminal, *_find_schedule(terminal, agent, schedule), {"enabled": True})
 
 
 @command
 def run_schedule(terminal: Terminal, agent: AgentName, schedule: ScheduleName) -> None:
     """Do at once what a schedule says; its times stay."""
-    begun = terminal.client.post(*_found(terminal, agent, schedule)[0], "run")
+    begun = terminal.client.post(*_find_schedule(terminal, agent, schedule)[0], "run")
     terminal.answer(begun, "schedule_begun", turn=", ".join(begun["turn_ids"]))
 
 
@@ -112,7 +112,7 @@ def delete_schedule(
     yes: Yes = False,
 ) -> None:
     """Delete a schedule; what it has begun goes on."""
-    place, shown = _found(terminal, agent, schedule)
+    place, shown = _find_schedule(terminal, agent, schedule)
     question = terminal.words("really_delete_schedule", name=shown["name"])
     if not confirm(terminal, question, yes=yes, needed="schedule_yes"):
         terminal.say("unchanged", name=shown["name"])
@@ -135,7 +135,7 @@ COMMANDS = {
 _Place = tuple[str, str, str, str]
 
 
-def _found(terminal: Terminal, agent: str, wanted: str) -> tuple[_Place, ScheduleView]:
+def _find_schedule(terminal: Terminal, agent: str, wanted: str) -> tuple[_Place, ScheduleView]:
     """A schedule by its id, or the only one with this name; raises NotFound, Conflict."""
     owner = find_agent(terminal, agent)
     schedules = list(terminal.client.items("agents", owner["id"], "schedules"))
@@ -154,7 +154,7 @@ def _found(terminal: Terminal, agent: str, wanted: str) -> tuple[_Place, Schedul
     return ("agents", owner["id"], "schedules", found[0]["id"]), found[0]
 
 
-def _written(terminal: Terminal, given: dict[str, Any]) -> dict[str, Any]:
+def _schedule_body(terminal: Terminal, given: dict[str, Any]) -> dict[str, Any]:
     """What the options say of a schedule, as the server takes it."""
     body = {name: given[name] for name in ("name", "when", "zone") if given.get(name) is not None}
     if given["text"] is not None:
@@ -177,10 +177,10 @@ def _channel(terminal: Terminal, text: str) -> dict[str, str] | None:
 
 def _change(terminal: Terminal, place: _Place, shown: ScheduleView, wanted: dict[str, Any]) -> None:
     body = {name: shown[name] for name in _WRITTEN} | wanted
-    _said(terminal, terminal.client.put(*place, body=body, version=int(shown["version"])))
+    _print_next_run(terminal, terminal.client.put(*place, body=body, version=int(shown["version"])))
 
 
-def _said(terminal: Terminal, schedule: ScheduleView) -> None:
+def _print_next_run(terminal: Terminal, schedule: ScheduleView) -> None:
     if terminal.options.json:
         terminal.json(schedule)
     elif schedule["enabled"]:

@@ -19,7 +19,7 @@ _KEY = re.compile(r"[!-~]+")
 
 
 @dataclass(frozen=True)
-class Address:
+class ServerAddress:
     """A server's base address without a slash at its end, and the key to use there."""
 
     url: str
@@ -39,13 +39,13 @@ class Address:
             return self.host == "localhost" or self.host.endswith(".localhost")
 
 
-def find_address(*, data: Path, url: str | None = None, key: str | None = None) -> Address:
+def find_address(*, data: Path, url: str | None = None, key: str | None = None) -> ServerAddress:
     """What was said, else what `opencrab up` wrote, else the usual address."""
     known = _content(data / "endpoint")
-    place = _checked(url or known or DEFAULT_URL)
-    address = Address(place, key or None)
-    if address.key is None and (address.is_here or (known and place == _checked(known))):
-        address = Address(place, _content(data / "owner.key") or None)
+    place = _validate_url(url or known or DEFAULT_URL)
+    address = ServerAddress(place, key or None)
+    if address.key is None and (address.is_here or (known and place == _validate_url(known))):
+        address = ServerAddress(place, _content(data / "owner.key") or None)
     if address.key and not _KEY.fullmatch(address.key):
         raise Invalid(
             "the API key has characters that no key has", field="key", cure="copy it again"
@@ -53,7 +53,7 @@ def find_address(*, data: Path, url: str | None = None, key: str | None = None) 
     return address
 
 
-def _checked(url: str) -> str:
+def _validate_url(url: str) -> str:
     url = url.strip().rstrip("/").removesuffix("/api")
     try:
         parts = urlsplit(url)

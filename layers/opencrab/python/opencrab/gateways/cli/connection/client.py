@@ -11,7 +11,7 @@ import httpx
 
 from opencrab.domain import errors
 from opencrab.domain.errors import OpenCrabError, Unavailable
-from opencrab.gateways.cli.connection.address import Address
+from opencrab.gateways.cli.connection.address import ServerAddress
 from opencrab.gateways.cli.language.sentences import Speech
 
 PAGE = 100
@@ -44,10 +44,10 @@ def new_key() -> str:
 
 def path_of(*parts: str) -> str:
     """A path under /api from parts that may hold anything."""
-    return "/api/" + "/".join(map(_quoted, parts))
+    return "/api/" + "/".join(map(_quote_path_part, parts))
 
 
-def _quoted(part: str) -> str:
+def _quote_path_part(part: str) -> str:
     """One part of a path; a dot or two would lead elsewhere, and nothing is no part."""
     text = quote(part, safe="", errors="replace")
     return text.replace(".", "%2E") if text in {".", ".."} else text or "-"
@@ -57,7 +57,7 @@ class Client:
     """Speaks to one server with one key."""
 
     def __init__(
-        self, address: Address, words: Speech, *, transport: httpx.BaseTransport | None = None
+        self, address: ServerAddress, words: Speech, *, transport: httpx.BaseTransport | None = None
     ) -> None:
         self.address = address
         self.dated: str | None = None
@@ -157,7 +157,11 @@ class Client:
         """
         headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": last} if last else {})
         timeout = httpx.Timeout(QUIET_SECONDS, connect=5.0)
-        asked: dict[str, Any] = {"headers": headers, "timeout": timeout, "params": _given(query)}
+        asked: dict[str, Any] = {
+            "headers": headers,
+            "timeout": timeout,
+            "params": _encode_query(query),
+        }
         with (
             self._translated(),
             self._http.stream("GET", path_of(*parts), **asked) as response,
@@ -204,7 +208,7 @@ class Client:
             response = self._http.request(
                 method,
                 path_of(*parts),
-                params=_given(query or {}),
+                params=_encode_query(query or {}),
                 content=content,
                 headers=headers,
                 timeout=httpx.Timeout(SECONDS + wait, connect=5.0),
@@ -280,7 +284,7 @@ def _events(lines: Iterable[str]) -> Iterator[dict[str, str]]:
         fields = fields if line else {}
 
 
-def _given(query: Mapping[str, object]) -> dict[str, str]:
+def _encode_query(query: Mapping[str, object]) -> dict[str, str]:
     """What of a query is there."""
     return {name: str(value) for name, value in query.items() if value is not None}
 

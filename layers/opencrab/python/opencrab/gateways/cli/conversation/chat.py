@@ -32,7 +32,7 @@ def chat(
     from opencrab.gateways.cli.conversation.script_chat import Speaker
 
     def place() -> str:
-        return session or str(open_session(terminal, _known(someone))["id"])
+        return session or str(open_session(terminal, _require_agent(someone))["id"])
 
     mouth = Speaker(terminal, place, speaker)
     if say is not None:
@@ -74,6 +74,6 @@ def _first(terminal: Terminal) -> AgentView:
     return agent
 
 
-def _known(agent: AgentView | None) -> AgentView:
+def _require_agent(agent: AgentView | None) -> AgentView:
     assert agent is not None  # noqa: S101 - an agent or a session is always there
     return agent

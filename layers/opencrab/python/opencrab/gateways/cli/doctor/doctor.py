@@ -10,8 +10,8 @@ import typer
 
 from opencrab.domain.errors import OpenCrabError, Unauthenticated
 from opencrab.gateways.cli.doctor.server_checks import (
+    CheckVerdict,
     Finding,
-    Verdict,
     moment_of,
     of_clocks,
     of_setup,
@@ -22,7 +22,7 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 OLDEST = (3, 11)
 
 
-_MARKS = {Verdict.WELL: "✓", Verdict.NOTE: "·", Verdict.WRONG: "✗"}
+_MARKS = {CheckVerdict.WELL: "✓", CheckVerdict.NOTE: "·", CheckVerdict.WRONG: "✗"}
 
 
 @command
@@ -34,7 +34,7 @@ def doctor(terminal: Terminal) -> None:
     else:
         for finding in findings:
             _draw(terminal, finding)
-    if any(finding.verdict is Verdict.WRONG for finding in findings):
+    if any(finding.verdict is CheckVerdict.WRONG for finding in findings):
         raise typer.Exit(1)
 
 
@@ -75,10 +75,10 @@ def _of_agents(terminal: Terminal, agents: list[dict[str, Any]]) -> Finding:
     living = [agent for agent in agents if agent["status"] != "retired"]
     if not living:
         words = terminal.words
-        return Finding("agents", Verdict.NOTE, words("no_agents"), words("no_agents_cure"))
+        return Finding("agents", CheckVerdict.NOTE, words("no_agents"), words("no_agents_cure"))
     names = ", ".join(agent["name"] for agent in living[:5])
     detail = terminal.words("agents_ok", count=len(living), names=names)
-    return Finding("agents", Verdict.WELL, detail)
+    return Finding("agents", CheckVerdict.WELL, detail)
 
 
 def _try(name: str, look: Callable[[], Any]) -> Any:
@@ -87,13 +87,13 @@ def _try(name: str, look: Callable[[], Any]) -> Any:
         return look()
     except OpenCrabError as error:
         about = "key" if isinstance(error, Unauthenticated) else name
-        return Finding(about, Verdict.WRONG, error.message, error.cure or "")
+        return Finding(about, CheckVerdict.WRONG, error.message, error.cure or "")
 
 
 def _finding(name: str, detail: str, cure: str, *, well: bool) -> Finding:
     if well:
-        return Finding(name, Verdict.WELL, detail)
-    return Finding(name, Verdict.WRONG, detail, cure)
+        return Finding(name, CheckVerdict.WELL, detail)
+    return Finding(name, CheckVerdict.WRONG, detail, cure)
 
 
 def _draw(terminal: Terminal, finding: Finding) -> None:

@@ -21,7 +21,7 @@ _LOCAL = "sqlite"
 _BUDGETS = ("turn_usd", "agent_day_usd", "installation_day_usd")
 
 
-class Verdict(StrEnum):
+class CheckVerdict(StrEnum):
     """How something is; only what is wrong makes the command fail."""
 
     WELL = "well"
@@ -34,7 +34,7 @@ class Finding:
     """One thing that was looked at; `cure` says what to do when it is not well."""
 
     name: str
-    verdict: Verdict
+    verdict: CheckVerdict
     detail: str
     cure: str = ""
 
@@ -43,13 +43,13 @@ def of_setup(words: Speech, setup: Mapping[str, Any], now: datetime | None) -> I
     """Everything that a server says of its setup, at its own time `now`, where that is known."""
     home = _table(setup, "home")
     if home:
-        yield Finding("home", Verdict.WELL, _facts(words, home))
+        yield Finding("home", CheckVerdict.WELL, _facts(words, home))
     yield _of_model(words, _table(setup, "model"), home)
     yield from _of_budget(words, _table(setup, "budget"))
     yield from _of_heartbeat(words, setup.get("heartbeat"), now)
     for part in setup.get("missing") or ():
         detail = words("setup_missing", part=part.get("part"), variable=part.get("variable"))
-        yield Finding("setup", Verdict.NOTE, detail)
+        yield Finding("setup", CheckVerdict.NOTE, detail)
 
 
 def of_clocks(words: Speech, here: datetime | None, there: datetime | None) -> Iterator[Finding]:
@@ -59,9 +59,9 @@ def of_clocks(words: Speech, here: datetime | None, there: datetime | None) -> I
     seconds = round((here - there).total_seconds())
     detail = words("clock_ok", seconds=abs(seconds))
     if abs(seconds) > LARGEST_SKEW_SECONDS:
-        yield Finding("clock", Verdict.NOTE, detail, words("clock_cure"))
+        yield Finding("clock", CheckVerdict.NOTE, detail, words("clock_cure"))
     else:
-        yield Finding("clock", Verdict.WELL, detail)
+        yield Finding("clock", CheckVerdict.WELL, detail)
 
 
 def moment_of(text: object) -> datetime | None:
@@ -80,11 +80,13 @@ def moment_of(text: object) -> datetime | None:
 def _of_model(words: Speech, model: Mapping[str, Any], home: Mapping[str, Any]) -> Finding:
     name = str(model.get("default") or "")
     if not name:
-        return Finding("model", Verdict.WRONG, words("model_none"), _model_cure(words, home))
+        return Finding("model", CheckVerdict.WRONG, words("model_none"), _model_cure(words, home))
     if name.startswith("scripted"):
-        return Finding("model", Verdict.NOTE, words("model_scripted"), _model_cure(words, home))
+        return Finding(
+            "model", CheckVerdict.NOTE, words("model_scripted"), _model_cure(words, home)
+        )
     notes = " ".join(map(str, model.get("notes") or ()))
-    return Finding("model", Verdict.WELL, f"{name} {notes}".strip())
+    return Finding("model", CheckVerdict.WELL, f"{name} {notes}".strip())
 
 
 def _model_cure(words: Speech, home: Mapping[str, Any]) -> str:
@@ -107,7 +109,7 @@ def _of_budget(words: Speech, budget: Mapping[str, Any]) -> Iterator[Finding]:
         if number <= 0:
             detail = words("budget_none", name=f"budget.{name}", value=number)
             cure = _budget_cure(words, name, at_run_time=name in changed)
-            yield Finding("budget", Verdict.WRONG, detail, cure)
+            yield Finding("budget", CheckVerdict.WRONG, detail, cure)
             return
     turn, agent, all_ = map(exact, numbers.values())
     detail = words("budget_ok", turn=turn, agent=agent, all=all_)
@@ -116,7 +118,7 @@ def _of_budget(words: Speech, budget: Mapping[str, Any]) -> Iterator[Finding]:
         detail += words("budget_session", session=exact(session))
     if changed:
         detail += words("budget_changed", names=", ".join(changed))
-    yield Finding("budget", Verdict.WELL, detail)
+    yield Finding("budget", CheckVerdict.WELL, detail)
 
 
 def _budget_cure(words: Speech, name: str, *, at_run_time: bool) -> str:
@@ -131,14 +133,14 @@ def _of_heartbeat(words: Speech, heartbeat: Any, now: datetime | None) -> Iterat
         return
     last = moment_of(heartbeat.get("at"))
     if last is None:
-        yield Finding("heartbeat", Verdict.NOTE, words("beat_none"), words("beat_none_cure"))
+        yield Finding("heartbeat", CheckVerdict.NOTE, words("beat_none"), words("beat_none_cure"))
     elif now is not None:
         seconds = max(round((now - last).total_seconds()), 0)
         detail = words("beat_ok", seconds=seconds)
         if seconds > LATEST_BEAT_SECONDS:
-            yield Finding("heartbeat", Verdict.WRONG, detail, words("beat_late_cure"))
+            yield Finding("heartbeat", CheckVerdict.WRONG, detail, words("beat_late_cure"))
         else:
-            yield Finding("heartbeat", Verdict.WELL, detail)
+            yield Finding("heartbeat", CheckVerdict.WELL, detail)
 
 
 def _facts(words: Speech, home: Mapping[str, Any]) -> str:

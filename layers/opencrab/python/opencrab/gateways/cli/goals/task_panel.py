@@ -78,10 +78,10 @@ def draw_task(terminal: Terminal, task: TaskView, *, details: bool = False) -> N
         terminal.draw(indent(row))
     for deed in task["actions"]:
         terminal.draw(indent(_deed(deed)))
-        for text in _carried(deed) if details else ():
+        for text in _tool_call_lines(deed) if details else ():
             terminal.draw(Padding.indent(Text(clean(text), style="dim"), 4))
     if task["thinking"]:
-        terminal.draw(indent(_thought(words, task)))
+        terminal.draw(indent(_thinking_text(words, task)))
 
 
 def figures(words: Speech, task: TaskView) -> str:
@@ -120,7 +120,7 @@ def _rows(words: Speech, task: TaskView, deeds: list[TaskView]) -> Iterator[Rend
         yield from _question(words, task["approval"])
     if task["thinking"]:
         yield Text()
-        yield _thought(words, task)
+        yield _thinking_text(words, task)
 
 
 def mark_of(words: Speech, part: TaskView) -> str:
@@ -148,7 +148,7 @@ def _deed(deed: TaskView) -> Text:
     return row
 
 
-def _carried(deed: TaskView) -> Iterator[str]:
+def _tool_call_lines(deed: TaskView) -> Iterator[str]:
     if deed["arguments"]:
         yield deed["arguments"]
     if deed["result"] and deed["mark"] != "failed":
@@ -161,6 +161,6 @@ def _question(words: Speech, asked: TaskView) -> Iterator[Text]:
         yield Text(words("task_touches", touches=visible(asked["touches"])), style="yellow")
 
 
-def _thought(words: Speech, task: TaskView) -> Text:
+def _thinking_text(words: Speech, task: TaskView) -> Text:
     text = words("task_thinks", text=truncate_line(task["thinking"], _THOUGHT))
     return Text(text, style="italic dim")

@@ -13,7 +13,13 @@ from opencrab.gateways.cli.terminal.amounts import (
     percent,
     seconds,
 )
-from opencrab.gateways.cli.terminal.arguments import AgentName, Grouping, Period, argument, option
+from opencrab.gateways.cli.terminal.arguments import (
+    AgentName,
+    GroupingOption,
+    PeriodOption,
+    argument,
+    option,
+)
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.lookup import find_agent
@@ -28,7 +34,7 @@ _LISTED = 14
 _USELESS = 5
 
 
-class Part(StrEnum):
+class AnalyticsPart(StrEnum):
     """What is looked at."""
 
     USAGE = "usage"
@@ -41,15 +47,17 @@ class Part(StrEnum):
 def show_analytics(
     terminal: Terminal,
     agent: AgentName,
-    part: Annotated[Part | None, argument("One part alone.", show_default="all parts")] = None,
+    part: Annotated[
+        AnalyticsPart | None, argument("One part alone.", show_default="all parts")
+    ] = None,
     *,
-    period: Annotated[Period, option("How far back.")] = Period.LAST_MONTH,
-    by: Annotated[Grouping, option("Sort calls by this.")] = Grouping.MODEL,
+    period: Annotated[PeriodOption, option("How far back.")] = PeriodOption.LAST_MONTH,
+    by: Annotated[GroupingOption, option("Sort calls by this.")] = GroupingOption.MODEL,
 ) -> None:
     """Show how much an agent was asked, and whether its models, skills and memories helped."""
     found = find_agent(terminal, agent)
-    parts = tuple(Part) if part is None else (part,)
-    read = {each: _read(terminal, found["id"], each, period, by) for each in parts}
+    parts = tuple(AnalyticsPart) if part is None else (part,)
+    read = {each: _fetch_analytics(terminal, found["id"], each, period, by) for each in parts}
     if terminal.options.json:
         terminal.json(read[part] if part is not None else read)
         return
@@ -57,15 +65,17 @@ def show_analytics(
         if part is None:
             terminal.say(_TITLES[each], name=found["name"])
         _DRAWN[each](terminal, shown)
-        if part is None and each is not Part.MEMORY:
+        if part is None and each is not AnalyticsPart.MEMORY:
             terminal.line()
 
 
-def _read(terminal: Terminal, agent_id: str, part: Part, period: Period, by: Grouping) -> Found:
-    asked: dict[Part, dict[str, object]] = {
-        Part.USAGE: {"period": period.value},
-        Part.LLM: {"period": period.value, "group_by": by.value},
-        Part.MEMORY: {"limit": 1},
+def _fetch_analytics(
+    terminal: Terminal, agent_id: str, part: AnalyticsPart, period: PeriodOption, by: GroupingOption
+) -> Found:
+    asked: dict[AnalyticsPart, dict[str, object]] = {
+        AnalyticsPart.USAGE: {"period": period.value},
+        AnalyticsPart.LLM: {"period": period.value, "group_by": by.value},
+        AnalyticsPart.MEMORY: {"limit": 1},
     }
     return terminal.client.get("agents", agent_id, "analytics", part.value, **asked.get(part, {}))
 
@@ -159,10 +169,10 @@ def _llm(terminal: Terminal, shown: Found) -> None:
         (*_task(terminal, key), *_figures(terminal, of)) for key, of in analysis["tasks"].items()
     ]
     draw_table(terminal.console, [*terminal.heads("for", "model"), *heads], by_task[:_LISTED])
-    _learned(terminal, shown)
+    _print_learning(terminal, shown)
 
 
-def _learned(terminal: Terminal, shown: Found) -> None:
+def _print_learning(terminal: Terminal, shown: Found) -> None:
     """What turns were worth by weeks, what grades tell, and what follows."""
     words = terminal.words
     if shown["reason"]:
@@ -263,14 +273,14 @@ def _task(terminal: Terminal, key: str) -> tuple[str, str]:
 
 
 _TITLES = {
-    Part.USAGE: "title_usage",
-    Part.SKILLS: "title_skills",
-    Part.LLM: "title_llm",
-    Part.MEMORY: "title_memory",
+    AnalyticsPart.USAGE: "title_usage",
+    AnalyticsPart.SKILLS: "title_skills",
+    AnalyticsPart.LLM: "title_llm",
+    AnalyticsPart.MEMORY: "title_memory",
 }
-_DRAWN: dict[Part, Callable[[Terminal, Found], None]] = {
-    Part.USAGE: _usage,
-    Part.SKILLS: _skills,
-    Part.LLM: _llm,
-    Part.MEMORY: _memory,
+_DRAWN: dict[AnalyticsPart, Callable[[Terminal, Found], None]] = {
+    AnalyticsPart.USAGE: _usage,
+    AnalyticsPart.SKILLS: _skills,
+    AnalyticsPart.LLM: _llm,
+    AnalyticsPart.MEMORY: _memory,
 }

@@ -19,12 +19,12 @@ def export_state(
     directory: Annotated[Path, option("The folder to write to.")] = Path("logs"),
 ) -> None:
     """Write an agent's state.json, and add what is new to its events.jsonl."""
-    from opencrab.gateways.cli.insight.export_files import Damaged, Ledger, write_state
+    from opencrab.gateways.cli.insight.export_files import DamagedExport, HistoryFile, write_state
 
     found = named_or_only(terminal, agent)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        ledger = Ledger.opened(directory, found["id"])
+        ledger = HistoryFile.opened(directory, found["id"])
         state = write_state(directory, terminal.client.get("agents", found["id"], "state"))
         count = 0
         place: str | None = ledger.place
@@ -37,7 +37,7 @@ def export_state(
             if following == place:
                 break
             place = following
-    except Damaged as error:
+    except DamagedExport as error:
         why = terminal.words("foreign_file", path=error.path)
         raise Conflict(why, cure=terminal.words("foreign_file_cure")) from error
     except OSError as error:

@@ -18,7 +18,7 @@ _KEYS = {"input", "plan", "thought", "action", "result"}
 _CHUNK = 1 << 20
 
 
-class Damaged(Exception):
+class DamagedExport(Exception):
     """A file that is not what an export left there; nothing was changed in it."""
 
     def __init__(self, path: Path) -> None:
@@ -27,7 +27,7 @@ class Damaged(Exception):
 
 
 @dataclass
-class Ledger:
+class HistoryFile:
     """The history file of one agent, and the place in the agent's history up to which it goes."""
 
     path: Path
@@ -38,7 +38,7 @@ class Ledger:
     digest: Any
 
     @classmethod
-    def opened(cls, directory: Path, agent_id: str) -> "Ledger":
+    def opened(cls, directory: Path, agent_id: str) -> "HistoryFile":
         """The history in a folder, completed where its last export was interrupted.
 
         Raises Damaged, and OSError.
@@ -49,13 +49,13 @@ class Ledger:
         ledger = cls(path, mark, agent_id, None, 0, hashlib.sha256())
         if not mark.exists():
             if path.exists():
-                raise Damaged(path)
+                raise DamagedExport(path)
             return ledger
         kept = _mark(mark, agent_id)
         pending = kept["pending"].encode()
         tail = ledger._verified(kept["size"], kept["sha256"], len(pending))
         if not pending.startswith(tail):
-            raise Damaged(path)
+            raise DamagedExport(path)
         ledger.place = kept["place"]
         if pending:
             ledger._append(pending, len(tail), kept["next"])
@@ -69,7 +69,7 @@ class Ledger:
         return pending.count(b"\n")
 
     def _append(self, content: bytes, there: int, place: str | None) -> None:
-        with os.fdopen(_opened(self.path, os.O_APPEND), "ab") as file:
+        with os.fdopen(_open_private_file(self.path, os.O_APPEND), "ab") as file:
             file.write(content[there:])
             file.flush()
             os.fsync(file.fileno())
@@ -98,11 +98,11 @@ class Ledger:
                 left -= len(chunk)
             tail = file.read(more + 1)
             if left or self.digest.hexdigest() != digest:
-                raise Damaged(self.path)
+                raise DamagedExport(self.path)
             self.size = size
             return tail
         if size:
-            raise Damaged(self.path)
+            raise DamagedExport(self.path)
         return b""
 
 
@@ -118,9 +118,9 @@ def _require_state(path: Path) -> None:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
-        raise Damaged(path) from None
+        raise DamagedExport(path) from None
     if not isinstance(found, dict) or set(found) != _KEYS:
-        raise Damaged(path)
+        raise DamagedExport(path)
 
 
 def _mark(path: Path, agent_id: str) -> dict[str, Any]:
@@ -129,25 +129,25 @@ def _mark(path: Path, agent_id: str) -> dict[str, Any]:
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
-        raise Damaged(path) from None
+        raise DamagedExport(path) from None
     if not isinstance(kept, dict) or not all(
         isinstance(kept.get(name), kind) for name, kind in kinds.items()
     ):
-        raise Damaged(path)
+        raise DamagedExport(path)
     if kept["agent"] != agent_id or not {"place", "next"} <= set(kept):
-        raise Damaged(path)
+        raise DamagedExport(path)
     return kept
 
 
 def _replace(path: Path, text: str) -> None:
     new = path.with_name(f".{path.name}.new")
-    with os.fdopen(_opened(new, os.O_TRUNC), "wb") as file:
+    with os.fdopen(_open_private_file(new, os.O_TRUNC), "wb") as file:
         file.write(text.encode())
         file.flush()
         os.fsync(file.fileno())
     new.replace(path)
 
 
-def _opened(path: Path, flag: int) -> int:
+def _open_private_file(path: Path, flag: int) -> int:
     """A file to write to; a new one is its owner's only."""
     return os.open(path, os.O_WRONLY | os.O_CREAT | flag, 0o600)

@@ -37,11 +37,11 @@ def render_panes(
     """All panes, one below the other."""
     words, shown = terminal.words, {pane["pane"]: pane["data"] for pane in panes}
     inside: dict[str, RenderableType] = {
-        "chat": _said(shown["chat"]),
-        "cli": _said(shown["cli"]),
+        "chat": _truncate_lines(shown["chat"]),
+        "cli": _truncate_lines(shown["cli"]),
         "plan": _plan(words, shown["plan"], unfolded=unfolded),
-        "inspector": _pairs(_inspected(words, shown["inspector"])),
-        "vitals": _pairs(_measured(words, shown["vitals"])),
+        "inspector": _pairs(_inspection_rows(words, shown["inspector"])),
+        "vitals": _pairs(_vitals_rows(words, shown["vitals"])),
     }
     framed = (
         Panel(content, title=words(_NAMES[pane]), title_align="left", border_style="dim")
@@ -50,7 +50,7 @@ def render_panes(
     return Group(Text(clean(words("watch_title", name=name)), style="bold"), *framed)
 
 
-def _said(text: str) -> Text:
+def _truncate_lines(text: str) -> Text:
     return Text("\n".join(truncate_line(line, _LINE) for line in text.splitlines()))
 
 
@@ -72,7 +72,7 @@ def _row(row: str) -> str:
     return " " * indent + truncate_line(row, _LINE)
 
 
-def _inspected(words: Speech, seen: dict[str, Any]) -> Iterator[Pair]:
+def _inspection_rows(words: Speech, seen: dict[str, Any]) -> Iterator[Pair]:
     thought, action, result = seen["thought"], seen["action"], seen["result"]
     yield words("view_judgment"), thought["judgment"]
     yield words("view_intent"), thought["intent"]
@@ -82,7 +82,7 @@ def _inspected(words: Speech, seen: dict[str, Any]) -> Iterator[Pair]:
     yield words("view_result"), f"{status}{result['summary'] or ''}"
 
 
-def _measured(words: Speech, vitals: dict[str, Any]) -> Iterator[Pair]:
+def _vitals_rows(words: Speech, vitals: dict[str, Any]) -> Iterator[Pair]:
     age, errors = vitals["queue_age_seconds"], vitals["error_rate"]
     yield words("vital_queue_age_seconds"), None if age is None else f"{age:.0f} s"
     yield words("vital_last_beat"), moment(vitals["last_beat"])

@@ -89,14 +89,14 @@ class Teller:
         if kind == "action":
             draw_action(self._terminal, _action(pieces, metadata))
         elif kind == "inner_voice":
-            text = _joined(pieces)
+            text = _join_deltas(pieces)
             self._terminal.draw(indent(prose(f"({name}: {text})")), style="dim italic")
         else:
             agent = bool(metadata["fromAgent"])
-            draw_speech(self._terminal, name, _joined(pieces), kind, agent=agent)
+            draw_speech(self._terminal, name, _join_deltas(pieces), kind, agent=agent)
 
 
-def _joined(pieces: list[Event]) -> str:
+def _join_deltas(pieces: list[Event]) -> str:
     return "".join(
         piece["value"]["text"] if piece["type"] == "CUSTOM" else piece.get("delta", "")
         for piece in pieces

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.gateways.cli.terminal.amounts import dollars, format_estimate, percent, seconds
-from opencrab.gateways.cli.terminal.arguments import AgentName, Period, option
+from opencrab.gateways.cli.terminal.arguments import AgentName, PeriodOption, option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -21,7 +21,7 @@ def what_if(
     alias: Annotated[
         list[str], option("What an alias would mean; may be repeated.", "ALIAS=PROVIDER:MODEL")
     ],
-    period: Annotated[Period, option("How far back.")] = Period.LAST_WEEK,
+    period: Annotated[PeriodOption, option("How far back.")] = PeriodOption.LAST_WEEK,
 ) -> None:
     """Say what an agent's calls would have cost, and been worth, with other models."""
     aliases = dict(_meaning(terminal, text) for text in alias)

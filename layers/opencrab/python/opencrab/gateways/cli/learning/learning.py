@@ -38,7 +38,7 @@ _MADE = {
 }
 
 
-class Span(StrEnum):
+class SpanOption(StrEnum):
     """How long a period is."""
 
     DAILY = "daily"
@@ -112,15 +112,15 @@ def run(
     agent: AgentName,
     *,
     period: Annotated[
-        Span, option("The last day or week that is over (UTC), or today's skills so far.")
-    ] = Span.DAILY,
+        SpanOption, option("The last day or week that is over (UTC), or today's skills so far.")
+    ] = SpanOption.DAILY,
     dry_run: Annotated[bool, option("Only say what would be done.")] = False,
 ) -> None:
     """Look at an agent's last day or week now, or review what it learned, as nights do."""
     found = find_agent(terminal, agent)
     body = {"period": period.value, "dry_run": dry_run}
     looked = terminal.client.post("agents", found["id"], "meta", "runs", body=body)
-    terminal.show(looked, lambda terminal, looked: _looked(terminal, found, looked))
+    terminal.show(looked, lambda terminal, looked: _print_learning_report(terminal, found, looked))
 
 
 COMMANDS: dict[str, Callable[..., None]] = {"run": run}
@@ -136,7 +136,7 @@ def _experiments(terminal: Terminal, agent: AgentView, shown: Found) -> None:
         terminal.line(f"{each['subject']}: {terminal.words(_STATES[each['state']])}")
         _DRAWN[each["kind"]](terminal, each)
         for made in each["decisions"]:
-            _told(terminal, made)
+            _print_change_detail(terminal, made)
     if shown["pinned"]:
         terminal.say("pinned_are", names=", ".join(shown["pinned"]))
     terminal.say("explores", share=percent(shown["explore"]))
@@ -199,7 +199,7 @@ _DRAWN = {"skill": _skill, "models": _models, "memory": _memory}
 
 
 def _change(terminal: Terminal, made: Found) -> None:
-    _told(terminal, made)
+    _print_change_detail(terminal, made)
     for text in (*_evidence(terminal, made["evidence"]), *_says(terminal, made)):
         terminal.line(f"  {text}")
     terminal.line(f"  {made['id']}")
@@ -211,7 +211,7 @@ def _says(terminal: Terminal, made: Found) -> Iterator[str]:
         yield terminal.words(key, text=" ".join(text.split()))
 
 
-def _told(terminal: Terminal, made: Found) -> None:
+def _print_change_detail(terminal: Terminal, made: Found) -> None:
     terminal.say(
         "change_is",
         at=moment(made["at"]),
@@ -267,7 +267,7 @@ def _evidence(terminal: Terminal, numbers: Mapping[str, Any]) -> list[str]:
     return said
 
 
-def _looked(terminal: Terminal, agent: AgentView, looked: Found) -> None:
+def _print_learning_report(terminal: Terminal, agent: AgentView, looked: Found) -> None:
     terminal.say(
         "looked_at",
         name=agent["name"],
@@ -289,14 +289,14 @@ def _looked(terminal: Terminal, agent: AgentView, looked: Found) -> None:
     for still in looked["standstills"]:
         reason = _reason(terminal, still["reason"])
         terminal.say("stands_still", subject=still["subject"], reason=reason)
-    _reviewed(terminal, looked)
+    _print_reviews(terminal, looked)
     for path in looked["report"]:
         terminal.say("report_at", path=path)
     if looked["problem"]:
         terminal.note("report_missing", why=looked["problem"])
 
 
-def _reviewed(terminal: Terminal, looked: Found) -> None:
+def _print_reviews(terminal: Terminal, looked: Found) -> None:
     """What the skills came to, and how many memories and experiences were of no use."""
     words = terminal.words
     rows = [

@@ -50,7 +50,7 @@ def eval_models(
     asked = read_tasks(tasks or SHIPPED)
     agent = find_agent(terminal, persona)
     aliases = terminal.client.get("llm", "aliases")
-    wanted = _wanted(terminal, models, aliases["selectable"])
+    wanted = _parse_model_names(terminal, models, aliases["selectable"])
     if not yes:
         _agree(terminal, agent, wanted, len(asked), budget)
     from opencrab.gateways.cli.learning.model_trial_run import Trial
@@ -69,7 +69,9 @@ def _budget(terminal: Terminal, text: str) -> int:
     return budget
 
 
-def _wanted(terminal: Terminal, models: str | None, selectable: Sequence[str]) -> tuple[str, ...]:
+def _parse_model_names(
+    terminal: Terminal, models: str | None, selectable: Sequence[str]
+) -> tuple[str, ...]:
     """The models to try, each once."""
     named = selectable if models is None else [name.strip() for name in models.split(",")]
     wanted = tuple(dict.fromkeys(name for name in named if name))

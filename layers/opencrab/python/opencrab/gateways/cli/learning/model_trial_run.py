@@ -7,7 +7,7 @@ from typing import Any
 
 from opencrab.domain.errors import Conflict
 from opencrab.domain.statistics.confidence import estimate, sums
-from opencrab.gateways.cli.learning.model_trial_tasks import Task
+from opencrab.gateways.cli.learning.model_trial_tasks import TrialTask
 from opencrab.gateways.cli.terminal.exchange import Exchange, patience_of
 from opencrab.gateways.cli.terminal.lookup import AgentView
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -28,7 +28,7 @@ class Trial:
 
     terminal: Terminal
     agent: AgentView
-    tasks: Sequence[Task]
+    tasks: Sequence[TrialTask]
     budget: int
     aliases: Mapping[str, str]
     spent: int = 0
@@ -48,7 +48,7 @@ class Trial:
             "models": [self._told(model, tasks, calls) for model, tasks in done.items()],
         }
 
-    def _asked(self, model: str, task: Task) -> Found:
+    def _asked(self, model: str, task: TrialTask) -> Found:
         """One task in a session of its own; nothing is asked once the money is spent."""
         told: Found = {"id": task.id, "session_id": None, "status": "not_asked", "answer": ""}
         if self.spent >= self.budget:
@@ -86,12 +86,12 @@ class Trial:
                 break
             if exchange.waits_for_approval():
                 exchange.cancel()
-                return "waiting", _said(exchange)
+                return "waiting", _join_reply_texts(exchange)
         (turn_id,) = exchange.turn_ids
         turn = self.terminal.client.get("turns", turn_id)
-        return turn["status"], _said(exchange)
+        return turn["status"], _join_reply_texts(exchange)
 
-    def _score(self, task: Task, status: str, answer: str) -> float | None:
+    def _score(self, task: TrialTask, status: str, answer: str) -> float | None:
         if status in _ANSWERED:
             return task.score(answer, self.agent["name"])
         return 0.0 if status in _UNANSWERED else None
@@ -177,5 +177,5 @@ def _is(row: Mapping[str, Any], name: str) -> bool:
     return f"{row['provider']}:{row['model']}" == name or row["provider"] == name
 
 
-def _said(exchange: Exchange) -> str:
+def _join_reply_texts(exchange: Exchange) -> str:
     return "\n".join(reply["text"] for reply in exchange.replies)

@@ -21,7 +21,7 @@ _NAME = "{name}"
 Texts = Annotated[tuple[str, ...], Field(min_length=1, max_length=50)]
 
 
-class Check(Value):
+class AnswerCheck(Value):
     """One thing that an answer must be; exactly one of the four.
 
     Widths, capitals and full-width digits make no difference. A `number` may stand anywhere in the
@@ -44,7 +44,7 @@ class Check(Value):
         return text
 
     @model_validator(mode="after")
-    def _is_one(self) -> "Check":
+    def _is_one(self) -> "AnswerCheck":
         kinds = (self.number, self.contains, self.lacks, self.regex)
         if sum(kind is not None for kind in kinds) != 1:
             raise ValueError("name one of number, contains, lacks and regex")
@@ -63,15 +63,15 @@ class Check(Value):
         return there is (self.contains is not None)
 
 
-class Task(Value):
+class TrialTask(Value):
     """One task: what is asked, by language or for all of them, and what the answer must be."""
 
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_\-]{1,40}$")]
     ask: str | dict[str, str]
-    checks: Annotated[tuple[Check, ...], Field(min_length=1, max_length=20)]
+    checks: Annotated[tuple[AnswerCheck, ...], Field(min_length=1, max_length=20)]
 
     @model_validator(mode="after")
-    def _asks(self) -> "Task":
+    def _asks(self) -> "TrialTask":
         texts = self.ask.values() if isinstance(self.ask, dict) else (self.ask,)
         if not texts or not all(text.strip() for text in texts):
             raise ValueError("ask something")
@@ -91,10 +91,10 @@ class Task(Value):
 
 
 class _Listed(Value):
-    tasks: Annotated[tuple[Task, ...], Field(min_length=1, max_length=100)]
+    tasks: Annotated[tuple[TrialTask, ...], Field(min_length=1, max_length=100)]
 
 
-def read_tasks(path: Path) -> tuple[Task, ...]:
+def read_tasks(path: Path) -> tuple[TrialTask, ...]:
     """The tasks of a TOML file; raises Invalid naming what is wrong, and where."""
     try:
         listed = _Listed.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))

@@ -33,7 +33,7 @@ _OUTCOMES = {
 }
 
 
-class Hearing(StrEnum):
+class HearingOption(StrEnum):
     """Who may hear of what an owner gives."""
 
     PUBLIC = "public"
@@ -83,8 +83,8 @@ def add_memory(
     ] = "fact",
     importance: Annotated[float | None, option("Between 0 and 1.", min=0, max=1)] = None,
     hearing: Annotated[
-        Hearing, option("Who may hear of it: public (everybody) or private.")
-    ] = Hearing.PUBLIC,
+        HearingOption, option("Who may hear of it: public (everybody) or private.")
+    ] = HearingOption.PUBLIC,
 ) -> None:
     """Give an agent something to know for good."""
     found = named_or_only(terminal, agent)

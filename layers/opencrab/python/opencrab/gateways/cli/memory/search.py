@@ -166,7 +166,7 @@ def _draw_found(terminal: Terminal, item: FoundView, *, why: bool) -> None:
     parts = (moment(item["at"]), item["session_id"], item["speaker"], kind)
     shown = "  ".join(clean(part) for part in parts if part)
     terminal.draw(Text(shown, style="bold cyan"))
-    for line, hit in _marked(item):
+    for line, hit in _excerpt_lines(item):
         mark, style = (_HIT, "bold") if hit else (_AROUND, "dim")
         terminal.draw(Text(f"{mark}{line}", style=style))
     if why:
@@ -184,7 +184,7 @@ def _score(item: FoundView) -> str:
     return "-" if score is None else f"{score:.2f}"
 
 
-def _marked(item: FoundView) -> list[tuple[str, bool]]:
+def _excerpt_lines(item: FoundView) -> list[tuple[str, bool]]:
     """The excerpt line by line, with whether it is the find itself; without one its own words."""
     own = truncate_line(item["text"], _SHOWN)
     lines = [truncate_line(line, _SHOWN) for line in item["excerpt"].split("\n") if line.strip()]

@@ -43,7 +43,7 @@ def refresh_prices(
     models = {model["name"]: model for model in terminal.client.items("llm", "models")}
     newest = _newest(terminal, models, allow_lower=allow_lower)
     if terminal.options.json:
-        terminal.json(_sent(terminal, newest, allow_lower=allow_lower))
+        terminal.json(_upload_prices(terminal, newest, allow_lower=allow_lower))
         return
     if newest.taken:
         prices = {name: dated.price.model_dump() for name, dated in newest.taken.items()}
@@ -52,7 +52,7 @@ def refresh_prices(
         if terminal.interactive and not yes and not agrees(question, default=True):
             terminal.say("prices_untouched")
             return
-    rows = _sent(terminal, newest, allow_lower=allow_lower)
+    rows = _upload_prices(terminal, newest, allow_lower=allow_lower)
     low = {row["name"]: row["price"] for row in rows if row.get("refused")}
     taken = len(rows) - len(low)
     terminal.say("prices_taken" if taken else "prices_same", count=taken)
@@ -77,7 +77,9 @@ def list_providers(terminal: Terminal) -> None:
     terminal.table(heads, rows)
 
 
-def _sent(terminal: Terminal, newest: "NewPrices", *, allow_lower: bool) -> list[dict[str, Any]]:
+def _upload_prices(
+    terminal: Terminal, newest: "NewPrices", *, allow_lower: bool
+) -> list[dict[str, Any]]:
     """What became of each price that is new, once the server has those that are taken over."""
     rows = {
         name: {"name": name, **dated.model_dump(mode="json")}

@@ -34,7 +34,7 @@ def unfreeze(terminal: Terminal, agent: Frozen = None) -> None:
 
 
 def _turn(terminal: Terminal, agent: str | None, state: str) -> None:
-    found = _meant(terminal, agent)
+    found = _find_agent_or_all(terminal, agent)
     which = {} if found is None else {"agent_id": found["id"]}
     switches = terminal.client.put("system", "state", body={"state": state, **which})
     if terminal.options.json:
@@ -50,7 +50,7 @@ def _turn(terminal: Terminal, agent: str | None, state: str) -> None:
         terminal.say("some_frozen", ids=", ".join(switches["frozen_agents"]))
 
 
-def _meant(terminal: Terminal, wanted: str | None) -> AgentView | None:
+def _find_agent_or_all(terminal: Terminal, wanted: str | None) -> AgentView | None:
     """The agent with this id or name; None for all of them."""
     if wanted is None:
         return None

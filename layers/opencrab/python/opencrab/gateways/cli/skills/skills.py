@@ -82,7 +82,7 @@ def toggle_skill(
     place = (*_place(terminal, agent), skill)
     if on is None:
         on = terminal.client.get(*place)["status"] not in _LIVE
-    _said(terminal, terminal.client.post(*place, "toggle", body={"on": on}))
+    _print_skill_status(terminal, terminal.client.post(*place, "toggle", body={"on": on}))
 
 
 @command
@@ -105,19 +105,19 @@ def approve_skill(
             terminal.say("unchanged", name=shown["name"])
             return
     version = int(shown["version"]) if shown["kind"] == "acquired" else None
-    _said(terminal, terminal.client.post(*place, "approve", version=version))
+    _print_skill_status(terminal, terminal.client.post(*place, "approve", version=version))
 
 
 @command
 def retire_skill(terminal: Terminal, agent: AgentName, skill: SkillName) -> None:
     """Retire a learned skill; `restore` brings it back."""
-    _said(terminal, terminal.client.delete(*_place(terminal, agent), skill))
+    _print_skill_status(terminal, terminal.client.delete(*_place(terminal, agent), skill))
 
 
 @command
 def restore_skill(terminal: Terminal, agent: AgentName, skill: SkillName) -> None:
     """Bring a retired skill back."""
-    _said(terminal, terminal.client.post(*_place(terminal, agent), skill, "restore"))
+    _print_skill_status(terminal, terminal.client.post(*_place(terminal, agent), skill, "restore"))
 
 
 COMMANDS = {
@@ -135,7 +135,7 @@ def _place(terminal: Terminal, agent: str) -> tuple[str, str, str]:
     return "agents", find_agent(terminal, agent)["id"], "skills"
 
 
-def _said(terminal: Terminal, skill: SkillView) -> None:
+def _print_skill_status(terminal: Terminal, skill: SkillView) -> None:
     terminal.answer(skill, "skill_is", name=skill["name"], status=_status(terminal, skill))
 
 

@@ -24,7 +24,7 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists here.")]
 
 
-class Period(StrEnum):
+class PeriodOption(StrEnum):
     """How far back a report looks."""
 
     LAST_HOUR = "last_hour"
@@ -34,7 +34,7 @@ class Period(StrEnum):
     ALL = "all"
 
 
-class Grouping(StrEnum):
+class GroupingOption(StrEnum):
     """By what a report sorts calls."""
 
     MODEL = "model"

@@ -93,7 +93,7 @@ def command_with(
         _, *signature = inspect.signature(run).parameters.values()
         own = {found.name: found for found in signature if found.kind is not found.VAR_KEYWORD}
         for found in own.values():
-            _named(found)
+            _set_switch_name(found)
         own |= more
         shared = {name: option for name, option in common().items() if name not in own}
 
@@ -112,7 +112,7 @@ def command_with(
     return decorate
 
 
-def _named(found: inspect.Parameter) -> None:
+def _set_switch_name(found: inspect.Parameter) -> None:
     """Name a switch that has no name yet: typer would give it an opposite."""
     kind, *details = get_args(found.annotation) or (None,)
     for each in details:

@@ -17,13 +17,13 @@ def find_agent(terminal: Terminal, wanted: str) -> AgentView:
     Raises NotFound with the nearest names, and Conflict with the ids of those that share a name;
     the retired are found by id only.
     """
-    name, living = _folded(wanted), []
+    name, living = _normalize_text(wanted), []
     for agent in terminal.client.items("agents"):
         if agent["id"] == wanted:
             return agent
         if agent["status"] != "retired":
             living.append(agent)
-    named = [agent for agent in living if _folded(agent["name"]) == name]
+    named = [agent for agent in living if _normalize_text(agent["name"]) == name]
     if len(named) > 1:
         ids = ", ".join(agent["id"] for agent in named[:_NAMED])
         raise Conflict(
@@ -68,12 +68,12 @@ def open_session(terminal: Terminal, agent: AgentView) -> dict[str, Any]:
 def _suggestion(terminal: Terminal, name: str, living: list[AgentView]) -> str:
     if not living:
         return terminal.words("no_agents_cure")
-    names = {_folded(agent["name"]): agent["name"] for agent in living}
+    names = {_normalize_text(agent["name"]): agent["name"] for agent in living}
     near = get_close_matches(name, names, n=1)
     if near:
         return terminal.words("did_you_mean", name=names[near[0]])
     return terminal.words("agents_are", names=", ".join(list(names.values())[:_NAMED]))
 
 
-def _folded(name: str) -> str:
+def _normalize_text(name: str) -> str:
     return unicodedata.normalize("NFKC", name).strip().casefold()

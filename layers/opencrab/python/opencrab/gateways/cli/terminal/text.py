@@ -36,10 +36,10 @@ def truncate_line(text: object, length: int) -> str:
 
 def visible(text: object) -> str:
     """A text with everything that does not show written out, so that it is read as it is."""
-    return "".join(_shown(character) for character in str(text))
+    return "".join(_escape_hidden_character(character) for character in str(text))
 
 
-def _shown(character: str) -> str:
+def _escape_hidden_character(character: str) -> str:
     if character == "\n":
         return character
     kind = unicodedata.category(character)

@@ -9,7 +9,7 @@ from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 if TYPE_CHECKING:
-    from opencrab.domain.usage.aws_cost import Bill, Estimate, Part, Sheet
+    from opencrab.domain.usage.aws_cost import Bill, CostEstimate, MeterCost, Sheet
 
 _MOST_TURNS = 1_000_000_000
 _LONGEST_SECONDS = 300
@@ -82,7 +82,7 @@ def _name(terminal: Terminal, meter: str) -> str:
     return " ".join(_NAMES.get(word, word) for word in terminal.words.term(meter).split(" "))
 
 
-def _costs(of: "Part | Bill") -> tuple[str, str]:
+def _costs(of: "MeterCost | Bill") -> tuple[str, str]:
     return _dollars(of.micro_usd), _dollars(of.after_free_micro_usd)
 
 
@@ -101,7 +101,7 @@ def _of_sheet(sheet: "Sheet") -> dict[str, Any]:
     return {"region": sheet.region, "as_of": sheet.as_of.isoformat()}
 
 
-def _of_estimate(found: "Estimate") -> dict[str, Any]:
+def _of_estimate(found: "CostEstimate") -> dict[str, Any]:
     bills = {
         "idle": found.idle,
         "agent_day": found.beating,

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.gateways.cli.terminal.amounts import in_steps, money
-from opencrab.gateways.cli.terminal.arguments import Grouping, Period, option
+from opencrab.gateways.cli.terminal.arguments import GroupingOption, PeriodOption, option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -35,8 +35,8 @@ Agent = Annotated[
 def costs(
     terminal: Terminal,
     agent: Agent = None,
-    period: Annotated[Period, option("How far back.")] = Period.LAST_MONTH,
-    by: Annotated[Grouping | None, option("Sort calls by this.", show_default=False)] = None,
+    period: Annotated[PeriodOption, option("How far back.")] = PeriodOption.LAST_MONTH,
+    by: Annotated[GroupingOption | None, option("Sort calls by this.", show_default=False)] = None,
     turn: Annotated[str | None, option("Where each micro-dollar of this turn went.", "ID")] = None,
 ) -> None:
     """Show what model calls came to, or where the money of one turn went."""
@@ -121,7 +121,7 @@ def _draw(
     terminal: Terminal,
     agents: list[AgentView],
     reports: list[dict[str, Any]],
-    by: Grouping | None,
+    by: GroupingOption | None,
 ) -> None:
     from opencrab.gateways.cli.terminal.tables import draw_table
 

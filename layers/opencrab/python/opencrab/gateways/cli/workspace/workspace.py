@@ -59,7 +59,7 @@ def read_file(
             cure=terminal.words("not_text_cure"),
         ) from error
     if terminal.options.json:
-        terminal.json({"path": _checked(path), "version": found, "content": text})
+        terminal.json({"path": _validate_path(path), "version": found, "content": text})
     else:
         terminal.line(text.removesuffix("\n"))
 
@@ -98,7 +98,7 @@ def get_file(
     content, found = terminal.client.download(*place, version=version)
     files.write_file(terminal, target, content, replace=force)
     terminal.answer(
-        {"path": _checked(path), "version": found, "file": str(target)},
+        {"path": _validate_path(path), "version": found, "file": str(target)},
         "file_fetched",
         path=path,
         place=target,
@@ -135,7 +135,7 @@ def delete_file(
         terminal.say("file_untouched")
         return
     terminal.client.delete(*place)
-    terminal.answer({"path": _checked(path)}, "file_deleted", path=path)
+    terminal.answer({"path": _validate_path(path)}, "file_deleted", path=path)
 
 
 @command
@@ -159,7 +159,7 @@ def list_versions(terminal: Terminal, agent: AgentName, path: FilePath) -> None:
     terminal.table(("version", "changed", "size", "status"), rows)
 
 
-def _checked(path: str) -> str:
+def _validate_path(path: str) -> str:
     """A path as the workspace has it; raises Invalid for what is none."""
     from opencrab.domain.workspace.path import workspace_path
 
@@ -168,7 +168,7 @@ def _checked(path: str) -> str:
 
 def _place(terminal: Terminal, agent: str, path: str, part: str = "workspace") -> tuple[str, ...]:
     """Where the server has a file; raises Invalid for what is no path, before anything is sent."""
-    names = _checked(path).split("/")
+    names = _validate_path(path).split("/")
     return ("agents", find_agent(terminal, agent)["id"], part, *names)
 
 

@@ -10,7 +10,13 @@ from datetime import timedelta
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.conversation.message import QUOTES, Message, Sender, TextPart
 from opencrab.domain.conversation.session import SessionStatus
-from opencrab.domain.discord.community import REPLY, Person, Reply, authority_of, channel_of
+from opencrab.domain.discord.community import (
+    REPLY,
+    InteractionReply,
+    Person,
+    authority_of,
+    channel_of,
+)
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, Refused
 from opencrab.domain.memory.memory import MEMORY_CHARACTERS
@@ -21,7 +27,7 @@ from opencrab.engine.memory.curation import Memories, NewMemory
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit
 from opencrab.gateways.discord.agent_lookup import (
-    Asked,
+    AgentQuery,
     Seen,
     first_here,
     opening,
@@ -58,22 +64,23 @@ class Errand(Value):
     session_id: Identifier | None = None
 
 
-def ask(asked: Asked) -> Payload | None:
+def ask(asked: AgentQuery) -> Payload | None:
     """Ask an agent something; raises NotFound, Invalid and Conflict."""
     _admit(asked, words_in(asked, "text"), lambda: resolve_agent(asked))
     return None
 
 
-def ask_about(asked: Asked, target: Target) -> Payload | None:
+def ask_about(asked: AgentQuery, target: Target) -> Payload | None:
     """Ask the first agent of the channel about a message, whose words are foreign to it."""
-    text = f"{say(asked.language, 'about', name=target.author.name)}\n{quote(_said(asked, target))}"
+    about = say(asked.language, "about", name=target.author.name)
+    text = f"{about}\n{quote(_message_text(asked, target))}"
     _admit(asked, text, lambda: first_here(asked), quoting=target.author)
     return None
 
 
-def remember(asked: Asked, target: Target) -> Payload | None:
+def remember(asked: AgentQuery, target: Target) -> Payload | None:
     """Let the first agent of the channel remember a message, as something that somebody wrote."""
-    runtime, language, said = asked.runtime, asked.language, _said(asked, target)
+    runtime, language, said = asked.runtime, asked.language, _message_text(asked, target)
     errand = errand_of(runtime, asked.reply, lambda: _to_remember(asked))
     agent_id, session_id = str(errand.agent_id), str(errand.session_id)
     name = runtime.home.agents.get(agent_id).identity.name
@@ -100,7 +107,9 @@ def remember(asked: Asked, target: Target) -> Payload | None:
     return {"content": f"{say(language, 'remembered', name=plain(name))}\n{shown}"}
 
 
-def errand_of(runtime: Runtime, reply: Reply, understood: Callable[[], Errand]) -> Errand:
+def errand_of(
+    runtime: Runtime, reply: InteractionReply, understood: Callable[[], Errand]
+) -> Errand:
     """What an interaction means: as it was understood at first, whoever asks again."""
     facts = runtime.home.facts
     earlier = facts.get(INSTALLATION_FACTS, ERRAND, reply.id)
@@ -117,7 +126,7 @@ def errand_of(runtime: Runtime, reply: Reply, understood: Callable[[], Errand]) 
     return errand
 
 
-def understood_anew(facts: Facts, clock: Clock, reply: Reply, errand: Errand) -> Errand:
+def understood_anew(facts: Facts, clock: Clock, reply: InteractionReply, errand: Errand) -> Errand:
     """Keep another meaning of an interaction of which nothing was done yet."""
     until = clock.now() + KEPT
     fact = new_fact(INSTALLATION_FACTS, ERRAND, reply.id, errand, expires_at=until)
@@ -126,7 +135,7 @@ def understood_anew(facts: Facts, clock: Clock, reply: Reply, errand: Errand) ->
 
 
 def _admit(
-    asked: Asked, text: str, chosen: Callable[[], Seen], *, quoting: Person | None = None
+    asked: AgentQuery, text: str, chosen: Callable[[], Seen], *, quoting: Person | None = None
 ) -> None:
     """Let the words become a turn of one agent in the channel's session, once.
 
@@ -134,25 +143,25 @@ def _admit(
     whoever they are `quoting` are foreign to the agent, and are forgotten with that person too.
     """
     runtime, reply = asked.runtime, asked.reply
-    errand = errand_of(runtime, reply, lambda: _settled(asked, chosen()))
+    errand = errand_of(runtime, reply, lambda: _open_session_errand(asked, chosen()))
     try:
         _into(asked, errand, text, quoting)
     except Conflict:
         session = runtime.home.sessions.get(str(errand.session_id))
         if session.status is SessionStatus.ACTIVE:
             raise
-        again = _settled(asked, seen_again(runtime.home, str(errand.agent_id)))
+        again = _open_session_errand(asked, seen_again(runtime.home, str(errand.agent_id)))
         _into(
             asked, understood_anew(runtime.home.facts, runtime.clock, reply, again), text, quoting
         )
 
 
-def _settled(asked: Asked, seen: Seen) -> Errand:
+def _open_session_errand(asked: AgentQuery, seen: Seen) -> Errand:
     session = settle(asked.runtime, place_of(asked), opening(asked, seen))
     return Errand(agent_id=seen[0].agent.id, session_id=session.id)
 
 
-def _into(asked: Asked, errand: Errand, text: str, quoting: Person | None) -> None:
+def _into(asked: AgentQuery, errand: Errand, text: str, quoting: Person | None) -> None:
     runtime, reply, person = asked.runtime, asked.reply, asked.person
     agent_id = str(errand.agent_id)
     metadata = {"discord_channel": reply.channel_id}
@@ -175,15 +184,15 @@ def _into(asked: Asked, errand: Errand, text: str, quoting: Person | None) -> No
     admit(runtime, str(errand.session_id), message, taint=quoting is not None, only=(agent_id,))
 
 
-def _to_remember(asked: Asked) -> Errand:
+def _to_remember(asked: AgentQuery) -> Errand:
     seen = first_here(asked)
     if asked.authority(seen[1]) not in {Authority.OWNER, Authority.USER}:
         name = plain(seen[0].identity.name)
         raise Refused(say(asked.language, "remember_refused", name=name))
-    return _settled(asked, seen)
+    return _open_session_errand(asked, seen)
 
 
-def _said(asked: Asked, target: Target) -> str:
+def _message_text(asked: AgentQuery, target: Target) -> str:
     """The words of a message and the names of its files; raises Invalid when there are none."""
     files = (say(asked.language, "file", name=each) for each in target.attachments)
     said = "\n".join(filter(str.strip, (target.text, *files)))

@@ -54,7 +54,7 @@ class Choices(Value):
 
 def read(facts: Facts) -> dict[str, Any] | None:
     """What is kept as the door reads it, or None."""
-    fact = _kept(facts)
+    fact = _stored_choices(facts)
     return None if fact is None else fact.body
 
 
@@ -63,7 +63,7 @@ def refresh_choices(runtime: Runtime) -> bool:
 
     Answers whether it was kept; one of several that do so at once is enough.
     """
-    kept, now = _kept(runtime.home.facts), runtime.clock.now()
+    kept, now = _stored_choices(runtime.home.facts), runtime.clock.now()
     guilds = runtime.community.guild_ids
     if kept is not None and _is_young(kept, now, guilds):
         return False
@@ -77,7 +77,7 @@ def refresh_choices(runtime: Runtime) -> bool:
     return False
 
 
-def _kept(facts: Facts) -> Fact | None:
+def _stored_choices(facts: Facts) -> Fact | None:
     return facts.get(INSTALLATION_FACTS, CHOICES_KIND, CHOICES_ID)
 
 

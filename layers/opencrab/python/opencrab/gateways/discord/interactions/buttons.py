@@ -18,7 +18,7 @@ from opencrab.engine.discord.presence import presence_of
 from opencrab.engine.discord.reactions import may_judge
 from opencrab.engine.learning import feedback
 from opencrab.engine.learning.feedback import Thumbs
-from opencrab.gateways.discord.agent_lookup import Asked
+from opencrab.gateways.discord.agent_lookup import AgentQuery
 from opencrab.gateways.discord.interactions import task_command
 from opencrab.gateways.discord.interactions.acks import STEERING_TEXT
 from opencrab.gateways.discord.interactions.interaction import Interaction, Shown
@@ -32,7 +32,7 @@ _DEPTH = 8
 _THUMBS: dict[str, Thumbs] = {"u": "up", "d": "down"}
 
 
-def press(asked: Asked, interaction: Interaction) -> Payload | None:
+def press(asked: AgentQuery, interaction: Interaction) -> Payload | None:
     """Do what a button says; answers what only who pressed it is told, if anything.
 
     Raises Refused, NotFound and Conflict, which are told in the same way.
@@ -47,7 +47,7 @@ def press(asked: Asked, interaction: Interaction) -> Payload | None:
     return None
 
 
-def submit(asked: Asked, interaction: Interaction) -> Payload | None:
+def submit(asked: AgentQuery, interaction: Interaction) -> Payload | None:
     """Take a form; answers what who sent it is told. Raises Refused, NotFound and Conflict."""
     match interaction.custom_id.split(":"):
         case ["oc", "sm", agent_id, goal_id]:
@@ -73,7 +73,7 @@ def used_up(
     return switched
 
 
-def _decide(asked: Asked, shown: Shown, approval_id: str, *, approved: bool) -> Payload | None:
+def _decide(asked: AgentQuery, shown: Shown, approval_id: str, *, approved: bool) -> Payload | None:
     """Decide, and close the message; whoever came too late is told so beside it."""
     runtime, person = asked.runtime, asked.person
     try:
@@ -100,11 +100,11 @@ def _decide(asked: Asked, shown: Shown, approval_id: str, *, approved: bool) -> 
     return None if late is None else {"content": outcome}
 
 
-def _outcome(asked: Asked, approval: Approval) -> str:
+def _outcome(asked: AgentQuery, approval: Approval) -> str:
     return say(asked.language, approval.state.value, by=plain(approval.by or ""))
 
 
-def _close(asked: Asked, shown: Shown, approval_id: str, outcome: str) -> None:
+def _close(asked: AgentQuery, shown: Shown, approval_id: str, outcome: str) -> None:
     """Show in its message what became of a question, whose buttons are used up."""
     if asked.runtime.discord is None:
         return
@@ -120,7 +120,7 @@ def _close(asked: Asked, shown: Shown, approval_id: str, outcome: str) -> None:
         log.warning("a question's message stays as it is: %s", error.message)
 
 
-def _feedback(asked: Asked, turn_id: str, thumbs: Thumbs) -> Payload | None:
+def _feedback(asked: AgentQuery, turn_id: str, thumbs: Thumbs) -> Payload | None:
     runtime, language = asked.runtime, asked.language
     turn = runtime.home.journal.header(turn_id)
     if not _was_heard_here(asked, turn):
@@ -139,7 +139,7 @@ def _feedback(asked: Asked, turn_id: str, thumbs: Thumbs) -> Payload | None:
     return {"content": say(language, "thanks", name=name)}
 
 
-def _was_heard_here(asked: Asked, turn: Turn) -> bool:
+def _was_heard_here(asked: AgentQuery, turn: Turn) -> bool:
     """Whether a turn answered into this channel, where this person may talk to its agent."""
     channel, reply = turn.channel, asked.reply
     if channel is None or channel.kind != KIND or address_of(channel)[0] != reply.channel_id:

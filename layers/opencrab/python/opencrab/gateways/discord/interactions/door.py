@@ -54,7 +54,7 @@ class Send(Protocol):
         """Keep a message; raises OpenCrabError when it cannot."""
 
 
-class Answer(NamedTuple):
+class DoorResponse(NamedTuple):
     """The answer to a request; one without a body is Discord's sign of having been called back."""
 
     status: int
@@ -70,7 +70,7 @@ class _NotOne(Exception):
     """The request is signed and yet no interaction that we know; the message says why."""
 
 
-class Interaction(NamedTuple):
+class DoorInteraction(NamedTuple):
     """What the door has to know of an interaction."""
 
     id: str
@@ -95,7 +95,7 @@ class Door:
         self._choices = choices
         self._taken: dict[str, None] = {}
 
-    def answer(self, headers: Mapping[str, str], body: bytes, now: float) -> Answer:
+    def answer(self, headers: Mapping[str, str], body: bytes, now: float) -> DoorResponse:
         """Answer a request; names of headers are in lower case, `now` in seconds."""
         if len(body) > MOST_BYTES:
             return _refusal(413, f"the body has more than {MOST_BYTES} bytes")
@@ -106,7 +106,7 @@ class Door:
             sent = json.loads(text)
             kind = _kind(sent)
             if kind == acks.PING:
-                return Answer(200, {"type": acks.PONG})
+                return DoorResponse(200, {"type": acks.PONG})
             interaction = _interaction(kind, sent)
         except (ValueError, RecursionError):
             return _refusal(400, "the body is no JSON")
@@ -125,43 +125,43 @@ class Door:
             return False
         return self._verify(bytes.fromhex(signature), timestamp.encode() + body)
 
-    def _answered(self, interaction: Interaction, text: str) -> Answer:
+    def _answered(self, interaction: DoorInteraction, text: str) -> DoorResponse:
         if interaction.kind == acks.AUTOCOMPLETE:
-            return Answer(
+            return DoorResponse(
                 200, {"type": acks.CHOICES, "data": {"choices": self._offer(interaction)}}
             )
         custom_id = str(interaction.data.get("custom_id", ""))
         if interaction.kind == acks.COMPONENT and custom_id.startswith(acks.STEER):
-            return Answer(200, acks.steering_form(custom_id, interaction.locale))
+            return DoorResponse(200, acks.steering_form(custom_id, interaction.locale))
         if interaction.id in self._taken:
             return _refusal(409, "this interaction was taken before")
         return self._kept(interaction, text)
 
-    def _kept(self, interaction: Interaction, text: str) -> Answer:
+    def _kept(self, interaction: DoorInteraction, text: str) -> DoorResponse:
         """Keep it, then acknowledge it: by a call of our own, or where that fails by the answer."""
         said = text if text.isascii() else text.translate(_UNCARRIED)
         try:
             self._send(said, group=interaction.group, deduplication=interaction.id)
         except OpenCrabError as error:
             log.error("an interaction was not kept: id=%s, error=%s", interaction.id, error)  # noqa: TRY400 - what failed is named
-            return Answer(200, acks.not_taken(interaction.locale))
+            return DoorResponse(200, acks.not_taken(interaction.locale))
         self._remember(interaction.id)
         acknowledgement = _acknowledgement(interaction)
         try:
             self._acknowledge(interaction.id, interaction.token, acknowledgement)
         except OpenCrabError as error:
             log.warning("acknowledged by the answer: id=%s, error=%s", interaction.id, error)
-            return Answer(200, acknowledgement)
-        return Answer(202)
+            return DoorResponse(200, acknowledgement)
+        return DoorResponse(202)
 
     def _remember(self, interaction_id: str) -> None:
         self._taken[interaction_id] = None
         if len(self._taken) > REMEMBERED:
             self._taken.pop(next(iter(self._taken)), None)
 
-    def _offer(self, interaction: Interaction) -> list[dict[str, str]]:
+    def _offer(self, interaction: DoorInteraction) -> list[dict[str, str]]:
         """At most 25 of what can be chosen and fits what was typed; nothing where that fails."""
-        name, typed = _focused(interaction.data)
+        name, typed = _focused_option(interaction.data)
         if name not in acks.OFFERED:
             return []
         try:
@@ -186,14 +186,14 @@ def of_event(event: Mapping[str, Any]) -> tuple[dict[str, str], bytes]:
         return headers, b""
 
 
-def as_result(answer: Answer) -> dict[str, Any]:
+def as_result(answer: DoorResponse) -> dict[str, Any]:
     """An answer as API Gateway takes it."""
     given = {} if answer.body is None else {"content-type": "application/json"}
     return {"statusCode": answer.status, "headers": given, "body": answer.content.decode()}
 
 
-def _refusal(status: int, why: str) -> Answer:
-    return Answer(status, {"error": why})
+def _refusal(status: int, why: str) -> DoorResponse:
+    return DoorResponse(status, {"error": why})
 
 
 def _kind(sent: Any) -> int:
@@ -204,15 +204,15 @@ def _kind(sent: Any) -> int:
     return kind
 
 
-def _interaction(kind: int, sent: Mapping[str, Any]) -> Interaction:
+def _interaction(kind: int, sent: Mapping[str, Any]) -> DoorInteraction:
     """What we know of it; raises _NotOne."""
     person = _person(sent)
     channel_id: Any = sent.get("channel_id")
     guild = str(sent.get("guild_id") or "")
     data = sent.get("data")
-    return Interaction(
-        id=_checked(sent.get("id"), "id"),
-        token=_checked(sent.get("token"), "token", _TOKEN, _TOKEN_LENGTH),
+    return DoorInteraction(
+        id=_validate_field(sent.get("id"), "id"),
+        token=_validate_field(sent.get("token"), "token", _TOKEN, _TOKEN_LENGTH),
         kind=kind,
         group=channel_id if _is_made_of(_DIGITS, channel_id, _ID_LENGTH) else person,
         locale=sent.get("locale"),
@@ -228,14 +228,14 @@ def _person(sent: Mapping[str, Any]) -> str:
     user = member.get("user") if isinstance(member, dict) else sent.get("user")
     if not isinstance(user, dict):
         raise _NotOne("an interaction has a member or a user")
-    return _checked(user.get("id"), "user's id")
+    return _validate_field(user.get("id"), "user's id")
 
 
 def _is_made_of(letters: frozenset[str], value: object, longest: int) -> bool:
     return isinstance(value, str) and 0 < len(value) <= longest and letters.issuperset(value)
 
 
-def _checked(
+def _validate_field(
     value: Any, what: str, letters: frozenset[str] = _DIGITS, longest: int = _ID_LENGTH
 ) -> str:
     if not _is_made_of(letters, value, longest):
@@ -243,13 +243,13 @@ def _checked(
     return str(value)
 
 
-def _acknowledgement(interaction: Interaction) -> Mapping[str, object]:
+def _acknowledgement(interaction: DoorInteraction) -> Mapping[str, object]:
     if interaction.kind == acks.COMMAND:
         return acks.of_command(str(interaction.data.get("name", "")))
     return acks.of_component() if interaction.kind == acks.COMPONENT else acks.of_form()
 
 
-def _focused(data: Mapping[str, Any]) -> tuple[str, str]:
+def _focused_option(data: Mapping[str, Any]) -> tuple[str, str]:
     """The name of the option that somebody is typing, and what they have typed so far."""
     for option in _options(data):
         if option.get("focused") is True:
@@ -272,7 +272,7 @@ def _fitting(listed: Any, typed: str, channel: str) -> list[dict[str, str]]:
 
     In a channel in which others listen, those that are placed elsewhere alone are not named.
     """
-    wanted = _folded(typed).strip()
+    wanted = _normalize_text(typed).strip()
     found: list[dict[str, str]] = []
     for each in listed if isinstance(listed, list) else []:
         if not isinstance(each, dict) or not _is_here(each.get("channels"), channel):
@@ -280,7 +280,7 @@ def _fitting(listed: Any, typed: str, channel: str) -> list[dict[str, str]]:
         name, value = str(each.get("name", "")), str(each.get("id", ""))
         if not name.strip() or not 0 < len(value) <= _CHOICE_CHARACTERS:
             continue
-        if wanted in _folded(name) or wanted in _folded(value):
+        if wanted in _normalize_text(name) or wanted in _normalize_text(value):
             found.append({"name": _cut(name), "value": value})
         if len(found) == MOST_CHOICES:
             break
@@ -296,7 +296,7 @@ def _is_here(channels: Any, channel: str) -> bool:
     return not channels or not channel or channel in channels
 
 
-def _folded(text: str) -> str:
+def _normalize_text(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 

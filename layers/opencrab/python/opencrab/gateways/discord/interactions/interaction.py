@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from opencrab.domain.discord.community import Person, Reply
+from opencrab.domain.discord.community import InteractionReply, Person
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Language, whole
 from opencrab.gateways.discord.interactions.acks import EPHEMERAL, PUBLIC_COMMANDS, language_of
@@ -61,7 +61,7 @@ class Interaction:
 
     kind: Kind
     person: Person
-    reply: Reply
+    reply: InteractionReply
     name: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     target: Target | None = None
@@ -91,7 +91,7 @@ def parse(body: str) -> Interaction:
             target=_target(data),
             custom_id=_text(data, "custom_id"),
             values=dict(_inputs(data)),
-            shown=_shown(_object(raw, "message")),
+            shown=_parse_message(_object(raw, "message")),
             reply=_reply(raw, kind, person),
         )
     except (ValidationError, ValueError, TypeError) as error:
@@ -138,9 +138,9 @@ def _somebody(user: Raw, member: Raw) -> Person:
     )
 
 
-def _reply(raw: Raw, kind: Kind, person: Person) -> Reply:
+def _reply(raw: Raw, kind: Kind, person: Person) -> InteractionReply:
     channel_id = _text(raw, "channel_id") or _text(_object(raw, "channel"), "id") or person.id
-    return Reply(
+    return InteractionReply(
         id=_text(raw, "id"),
         application_id=_text(raw, "application_id"),
         token=_text(raw, "token"),
@@ -204,7 +204,7 @@ def _target(data: Raw) -> Target | None:
     )
 
 
-def _shown(message: Raw) -> Shown:
+def _parse_message(message: Raw) -> Shown:
     components = tuple(each for each in _list(message, "components") if isinstance(each, dict))
     return Shown(content=plain(_text(message, "content")), components=components)
 

@@ -9,7 +9,7 @@ from opencrab.engine.conversation import channel_bindings
 from opencrab.engine.conversation.channel_bindings import session_at, settle
 from opencrab.engine.discord.presence import presence_of
 from opencrab.gateways.discord.agent_lookup import (
-    Asked,
+    AgentQuery,
     is_trusted,
     opening,
     place_of,
@@ -25,7 +25,7 @@ from opencrab.ports.discord import Payload
 _THEME = 500
 
 
-def start(asked: Asked) -> Payload | None:
+def start(asked: AgentQuery) -> Payload | None:
     """Begin a new session here in place of the one there is; raises Refused, NotFound, Invalid.
 
     Without an agent it is for all that were placed in the channel. Agents take a theme as their
@@ -37,10 +37,10 @@ def start(asked: Asked) -> Payload | None:
         raise Invalid(say(asked.language, "theme_long"), field="theme", cure=cure)
     errand = errand_of(asked.runtime, asked.reply, lambda: _to_start(asked, theme))
     session = asked.runtime.home.sessions.get(str(errand.session_id))
-    return _told(asked, "started", session, theme=True)
+    return _session_reply(asked, "started", session, theme=True)
 
 
-def join(asked: Asked) -> Payload | None:
+def join(asked: AgentQuery) -> Payload | None:
     """Let an agent take part in the session here, which is opened if there is none.
 
     Raises Refused where others opened it, or it has a theme, unless the agent trusts the asker.
@@ -48,10 +48,10 @@ def join(asked: Asked) -> Payload | None:
     errand = errand_of(asked.runtime, asked.reply, lambda: _to_join(asked))
     seen = seen_again(asked.runtime.home, str(errand.agent_id))
     session = settle(asked.runtime, place_of(asked), opening(asked, seen))
-    return _told(asked, "joined", session, name=plain(seen[0].identity.name))
+    return _session_reply(asked, "joined", session, name=plain(seen[0].identity.name))
 
 
-def leave(asked: Asked) -> Payload | None:
+def leave(asked: AgentQuery) -> Payload | None:
     """Send an agent away; the last one ends the session. Raises Refused, NotFound."""
     runtime = asked.runtime
     errand = errand_of(runtime, asked.reply, lambda: _to_leave(asked))
@@ -62,21 +62,23 @@ def leave(asked: Asked) -> Payload | None:
     return {"content": say(asked.language, "left", name=_name(asked, agent_id))}
 
 
-def end(asked: Asked) -> Payload | None:
+def end(asked: AgentQuery) -> Payload | None:
     """End the session here; raises Refused unless this is who opened it or the owner of all."""
     errand = errand_of(asked.runtime, asked.reply, lambda: _to_end(asked))
     asked.runtime.home.sessions.end(str(errand.session_id), asked.runtime.clock.now())
     return {"content": say(asked.language, "ended")}
 
 
-def status(asked: Asked) -> Payload | None:
+def status(asked: AgentQuery) -> Payload | None:
     """Who takes part in the session here, and how far it has come."""
     session = _here(asked)
     phase = say(asked.language, session.phase.value)
-    return _told(asked, "status", session, theme=True, turns=session.turn_number, phase=phase)
+    return _session_reply(
+        asked, "status", session, theme=True, turns=session.turn_number, phase=phase
+    )
 
 
-def _to_start(asked: Asked, theme: str) -> Errand:
+def _to_start(asked: AgentQuery, theme: str) -> Errand:
     named = asked.options.get("agent") is not None
     seen = () if named else placed_here(asked)[:PARTICIPANTS]
     current = session_at(asked.runtime.home, place_of(asked))
@@ -91,7 +93,7 @@ def _to_start(asked: Asked, theme: str) -> Errand:
     return Errand(session_id=session.id)
 
 
-def _to_join(asked: Asked) -> Errand:
+def _to_join(asked: AgentQuery) -> Errand:
     profile, presence = resolve_agent(asked)
     current = session_at(asked.runtime.home, place_of(asked))
     if current is not None and profile.agent.id not in current.agent_ids:
@@ -101,7 +103,7 @@ def _to_join(asked: Asked) -> Errand:
     return Errand(agent_id=profile.agent.id)
 
 
-def _to_leave(asked: Asked) -> Errand:
+def _to_leave(asked: AgentQuery) -> Errand:
     profile, presence = resolve_agent(asked)
     session = _here(asked)
     is_own = session.created_by == asked.person.principal_id
@@ -110,13 +112,13 @@ def _to_leave(asked: Asked) -> Errand:
     return Errand(agent_id=profile.agent.id, session_id=session.id)
 
 
-def _to_end(asked: Asked) -> Errand:
+def _to_end(asked: AgentQuery) -> Errand:
     session = _here(asked)
     _require_rule(asked, session)
     return Errand(session_id=session.id)
 
 
-def _here(asked: Asked) -> Session:
+def _here(asked: AgentQuery) -> Session:
     session = session_at(asked.runtime.home, place_of(asked))
     if session is None:
         cure = say(asked.language, "no_session_cure")
@@ -124,7 +126,7 @@ def _here(asked: Asked) -> Session:
     return session
 
 
-def _require_rule(asked: Asked, session: Session) -> None:
+def _require_rule(asked: AgentQuery, session: Session) -> None:
     """Raise Refused unless they opened the session, or own the installation or all agents in it."""
     if session.created_by == asked.person.principal_id:
         return
@@ -135,8 +137,8 @@ def _require_rule(asked: Asked, session: Session) -> None:
         raise Refused(say(asked.language, "session_refused"))
 
 
-def _told(
-    asked: Asked, key: str, session: Session, *, theme: bool = False, **values: object
+def _session_reply(
+    asked: AgentQuery, key: str, session: Session, *, theme: bool = False, **values: object
 ) -> Payload:
     names = ", ".join(_name(asked, each) for each in session.agent_ids)
     told = say(asked.language, key, names=names, **values)
@@ -145,7 +147,7 @@ def _told(
     return {"content": cut(told, CONTENT)}
 
 
-def _name(asked: Asked, agent_id: str) -> str:
+def _name(asked: AgentQuery, agent_id: str) -> str:
     try:
         return plain(asked.runtime.home.agents.get(agent_id).identity.name)
     except NotFound:

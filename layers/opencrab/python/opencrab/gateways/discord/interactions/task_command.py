@@ -10,7 +10,7 @@ from opencrab.engine.goals.instructions import Asker, NewInstruction
 from opencrab.engine.goals.panel_notice import tell_panel
 from opencrab.engine.goals.pausing import goal_fact
 from opencrab.gateways.discord.agent_lookup import (
-    Asked,
+    AgentQuery,
     is_trusted,
     resolve_agent,
     seen_again,
@@ -25,7 +25,7 @@ CANCEL, PAUSE, RESUME = "cn", "pa", "re"
 """What the buttons of a panel want."""
 
 
-def task(asked: Asked) -> Payload | None:
+def task(asked: AgentQuery) -> Payload | None:
     """Give an agent an instruction; its panel is the answer.
 
     Raises Refused, NotFound, Conflict, and Unavailable when the panel cannot be told of yet.
@@ -41,7 +41,7 @@ def task(asked: Asked) -> Payload | None:
     return None
 
 
-def press(asked: Asked, what: str, agent_id: str, goal_id: str) -> Payload | None:
+def press(asked: AgentQuery, what: str, agent_id: str, goal_id: str) -> Payload | None:
     """Cancel, pause or resume an instruction; its panel tells. Raises Refused, NotFound."""
     runtime, by = asked.runtime, asked.person.principal_id
     goal = _own_goal(asked, agent_id, goal_id, cancels=what == CANCEL)
@@ -54,7 +54,7 @@ def press(asked: Asked, what: str, agent_id: str, goal_id: str) -> Payload | Non
     return None
 
 
-def steer(asked: Asked, agent_id: str, goal_id: str, text: str) -> Payload | None:
+def steer(asked: AgentQuery, agent_id: str, goal_id: str, text: str) -> Payload | None:
     """Tell the agent something before its next step; raises Refused, NotFound, Conflict."""
     goal = _own_goal(asked, agent_id, goal_id)
     if not text.strip():
@@ -65,7 +65,7 @@ def steer(asked: Asked, agent_id: str, goal_id: str, text: str) -> Payload | Non
     return {"content": say(asked.language, "steered", name=plain(name))}
 
 
-def _given_to(asked: Asked) -> Errand:
+def _given_to(asked: AgentQuery) -> Errand:
     profile, presence = resolve_agent(asked)
     if not is_trusted(asked, presence):
         raise Refused(
@@ -75,7 +75,7 @@ def _given_to(asked: Asked) -> Errand:
     return Errand(agent_id=profile.agent.id)
 
 
-def _own_goal(asked: Asked, agent_id: str, goal_id: str, *, cancels: bool = False) -> Goal:
+def _own_goal(asked: AgentQuery, agent_id: str, goal_id: str, *, cancels: bool = False) -> Goal:
     """The goal, if it is this person's to change: an owner's, or who gave it and is a user still.
 
     Who gave it may always cancel it.
@@ -95,7 +95,7 @@ def _own_goal(asked: Asked, agent_id: str, goal_id: str, *, cancels: bool = Fals
     return goal
 
 
-def _asker(asked: Asked, agent_id: str, *, answered: bool) -> Asker:
+def _asker(asked: AgentQuery, agent_id: str, *, answered: bool) -> Asker:
     reply, person = asked.reply, asked.person
     _, presence = seen_again(asked.runtime.home, agent_id)
     return Asker(

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from opencrab.domain.discord.community import Reply
+from opencrab.domain.discord.community import InteractionReply
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.errors import (
     Changed,
@@ -19,8 +19,8 @@ from opencrab.domain.errors import (
     Unavailable,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.pace import Outcome
-from opencrab.gateways.discord.agent_lookup import Asked, is_admitted
+from opencrab.engine.turn.pace import MessageOutcome
+from opencrab.gateways.discord.agent_lookup import AgentQuery, is_admitted
 from opencrab.gateways.discord.interactions import (
     ask_command,
     buttons,
@@ -48,7 +48,7 @@ _BACKOFF_SECONDS = 2
 TOLD = "discord_told"
 """The kind of facts that say which presses of a button were answered beside the message."""
 
-COMMANDS: Mapping[str, Callable[[Asked], Payload | None]] = {
+COMMANDS: Mapping[str, Callable[[AgentQuery], Payload | None]] = {
     "ask": ask_command.ask,
     "task": task_command.task,
     "session start": session_command.start,
@@ -60,43 +60,43 @@ COMMANDS: Mapping[str, Callable[[Asked], Payload | None]] = {
 }
 """By name; what answers nothing is answered later, through its channel."""
 
-MENUS: Mapping[str, Callable[[Asked, Target], Payload | None]] = {
+MENUS: Mapping[str, Callable[[AgentQuery, Target], Payload | None]] = {
     "Ask about this": ask_command.ask_about,
     "Remember this": ask_command.remember,
 }
 
 
-def handle(runtime: Runtime, delivery: Delivery) -> Outcome:
+def handle(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
     """Do what an interaction asks for; a queue that brings it again changes nothing more."""
     discord, queue = runtime.discord, runtime.home.interactions
     try:
         interaction = parse(delivery.body)
     except Invalid as error:
-        return _buried(queue, delivery, error.message)
+        return _bury_delivery(queue, delivery, error.message)
     if discord is None or queue is None:
-        return _buried(queue, delivery, "Discord is switched off here")
+        return _bury_delivery(queue, delivery, "Discord is switched off here")
     if delivery.count > TRIES:
         return _given_up(runtime, discord, queue, interaction, delivery)
     try:
-        _handled(runtime, discord, interaction)
+        _answer_interaction(runtime, discord, interaction)
     except Unavailable as error:
         log.warning("an interaction must wait: %s", error.message)
         if delivery.count >= TRIES:
             return _given_up(runtime, discord, queue, interaction, delivery)
         queue.continue_later(delivery.receipt, _BACKOFF_SECONDS**delivery.count)
-        return Outcome.CONTINUE
-    return Outcome.FINISHED
+        return MessageOutcome.CONTINUE
+    return MessageOutcome.FINISHED
 
 
-def _buried(queue: Queue | None, delivery: Delivery, why: str) -> Outcome:
+def _bury_delivery(queue: Queue | None, delivery: Delivery, why: str) -> MessageOutcome:
     """Keep what cannot be worked on for whoever looks after the installation."""
     log.warning("an interaction is put aside: %s", why)
     if queue is not None:
         queue.bury(delivery.body, group=delivery.group, reason=why)
-    return Outcome.FINISHED
+    return MessageOutcome.FINISHED
 
 
-def _handled(runtime: Runtime, discord: Discord, interaction: Interaction) -> None:
+def _answer_interaction(runtime: Runtime, discord: Discord, interaction: Interaction) -> None:
     try:
         payload = _answer(runtime, interaction)
     except Unavailable:
@@ -113,7 +113,7 @@ def _handled(runtime: Runtime, discord: Discord, interaction: Interaction) -> No
 def _answer(runtime: Runtime, interaction: Interaction) -> Payload | None:
     """What is to be said at once, if anything; raises any OpenCrabError."""
     reply = interaction.reply
-    asked = Asked(runtime, interaction.name, interaction.options, interaction.person, reply)
+    asked = AgentQuery(runtime, interaction.name, interaction.options, interaction.person, reply)
     if not is_admitted(asked):
         key = "private" if reply.guild_id is None else "guild"
         raise Refused(say(reply.language, key), cure=say(reply.language, f"{key}_cure"))
@@ -136,18 +136,18 @@ def _send(
 ) -> None:
     """Answer: a button beside its message, everything else in its place; raises Unavailable."""
     try:
-        _sent(facts, clock, discord, interaction, payload)
+        _send_reply(facts, clock, discord, interaction, payload)
     except Unavailable:
         raise
     except Invalid as error:
         log.warning("Discord does not take an answer: %s", error.message)
         with suppress(OpenCrabError):
-            _sent(facts, clock, discord, interaction, _apology(interaction))
+            _send_reply(facts, clock, discord, interaction, _apology(interaction))
     except OpenCrabError as error:
         log.warning("an interaction can be answered no more: %s", error.message)
 
 
-def _sent(
+def _send_reply(
     facts: Facts, clock: Clock, discord: Discord, interaction: Interaction, payload: Payload
 ) -> None:
     if interaction.kind is Kind.COMPONENT:
@@ -156,7 +156,9 @@ def _sent(
         discord.edit_reply(interaction.reply, payload)
 
 
-def _whisper(facts: Facts, clock: Clock, discord: Discord, reply: Reply, payload: Payload) -> None:
+def _whisper(
+    facts: Facts, clock: Clock, discord: Discord, reply: InteractionReply, payload: Payload
+) -> None:
     """Tell who pressed a button, and them alone; what may have been seen is not said again."""
     until = clock.now() + KEPT
     mark = new_fact(INSTALLATION_FACTS, TOLD, reply.id, Errand(), expires_at=until)
@@ -175,13 +177,13 @@ def _whisper(facts: Facts, clock: Clock, discord: Discord, reply: Reply, payload
 
 def _given_up(
     runtime: Runtime, discord: Discord, queue: Queue, interaction: Interaction, delivery: Delivery
-) -> Outcome:
+) -> MessageOutcome:
     """Tell whoever asked, and keep a copy for whoever looks after the installation."""
     with suppress(OpenCrabError):
-        _sent(runtime.home.facts, runtime.clock, discord, interaction, _apology(interaction))
+        _send_reply(runtime.home.facts, runtime.clock, discord, interaction, _apology(interaction))
     reason = f"could not be done in {delivery.count} deliveries"
     queue.bury(delivery.body, group=delivery.group, reason=reason)
-    return Outcome.FINISHED
+    return MessageOutcome.FINISHED
 
 
 def _apology(interaction: Interaction) -> Payload:

@@ -32,7 +32,7 @@ def problem(error: OpenCrabError, language: Language) -> str:
     """What somebody is told of an error, and what they can do."""
     told, cure = error.message, error.cure
     if language is Language.JA and not _HIRAGANA.search(told):
-        told, cure = _translated(error, language), None
+        told, cure = _translate_error(error, language), None
     return cut("\n".join(filter(None, (f"⚠️ {plain(told)}", cure))), CONTENT)
 
 
@@ -41,7 +41,7 @@ def no_words(language: Language, field: str) -> Invalid:
     return Invalid(say(language, "no_words"), field=field, cure=say(language, "no_words_cure"))
 
 
-def _translated(error: OpenCrabError, language: Language) -> str:
+def _translate_error(error: OpenCrabError, language: Language) -> str:
     for pattern, sentence in _ERRORS.items():
         found = re.search(pattern, error.message)
         if found:

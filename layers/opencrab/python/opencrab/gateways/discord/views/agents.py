@@ -16,7 +16,7 @@ from opencrab.engine.goals.progress import Standing, Summary, progress, summary
 from opencrab.engine.insight.agent_state import State, state
 from opencrab.engine.models.effective_choice import effective
 from opencrab.engine.models.preferences import current
-from opencrab.gateways.discord.agent_lookup import Asked, agent_of
+from opencrab.gateways.discord.agent_lookup import AgentQuery, agent_of
 from opencrab.gateways.discord.text.embeds import (
     FIELD_VALUE,
     Colour,
@@ -46,7 +46,7 @@ _COLOURS = {
 }
 
 
-def show_agent(asked: Asked) -> dict[str, Any]:
+def show_agent(asked: AgentQuery) -> dict[str, Any]:
     """Who an agent is: for everybody who may ask it."""
     profile, _ = agent_of(asked)
     agent, identity, language = profile.agent, profile.identity, asked.language
@@ -68,7 +68,7 @@ def show_agent(asked: Asked) -> dict[str, Any]:
     return message(embed(plain(agent.name), purpose, fields=fields, footer=agent.id))
 
 
-def show_state(asked: Asked) -> dict[str, Any]:
+def show_state(asked: AgentQuery) -> dict[str, Any]:
     """What an agent does now; what it hears, thinks and has done only for its owner."""
     profile, presence = agent_of(asked)
     language, owner = asked.language, asked.authority(presence) is Authority.OWNER
@@ -97,7 +97,7 @@ def show_state(asked: Asked) -> dict[str, Any]:
     return message(embed(title, fields=fields, colour=colour))
 
 
-def show_goals(asked: Asked) -> dict[str, Any]:
+def show_goals(asked: AgentQuery) -> dict[str, Any]:
     """An agent's newest goals and how far they have come.
 
     Outsiders are shown what they asked for themselves, and what was asked for where they are.
@@ -111,21 +111,21 @@ def show_goals(asked: Asked) -> dict[str, Any]:
     if not seen:
         return message(embed(title, say(language, "no_goals"), colour=Colour.QUIET))
     told = [(goal, summary(asked.runtime.home.journal, goal)) for goal in seen[:_SHOWN]]
-    fields = [_told(asked, goal, figures) for goal, figures in told]
+    fields = [_goal_field(asked, goal, figures) for goal, figures in told]
     left = len(seen) - len(told)
     footer = say(language, "older_goals", count=left) if left else ""
     colour = _COLOURS.get(told[0][1].status, Colour.CALM)
     return message(embed(title, fields=fields, footer=footer, colour=colour))
 
 
-def _status(asked: Asked, profile: Profile) -> str:
+def _status(asked: AgentQuery, profile: Profile) -> str:
     switches, agent = asked.runtime.home.switches, profile.agent
     if agent.answers and (switches.frozen(INSTALLATION) or switches.frozen(agent.id)):
         return "frozen"
     return agent.status.value
 
 
-def _now(asked: Asked, profile: Profile, presence: Presence | None, now: State) -> str:
+def _now(asked: AgentQuery, profile: Profile, presence: Presence | None, now: State) -> str:
     """What it does now in a line; in words of its own only for whoever may see what it is for."""
     language = asked.language
     status = _status(asked, profile)
@@ -144,7 +144,7 @@ def _now(asked: Asked, profile: Profile, presence: Presence | None, now: State) 
     return say(language, "works" if now.action.phase else "rests")
 
 
-def _goal(asked: Asked, profile: Profile, goal_id: str | None) -> Goal | None:
+def _goal(asked: AgentQuery, profile: Profile, goal_id: str | None) -> Goal | None:
     if goal_id is None:
         return None
     try:
@@ -153,7 +153,7 @@ def _goal(asked: Asked, profile: Profile, goal_id: str | None) -> Goal | None:
         return None
 
 
-def _may_see(asked: Asked, presence: Presence | None, goal: Goal) -> bool:
+def _may_see(asked: AgentQuery, presence: Presence | None, goal: Goal) -> bool:
     """Whether somebody may know that there is a goal; outsiders know of their own and this place's.
 
     Whoever is a user here may read them over REST too.
@@ -167,7 +167,7 @@ def _may_see(asked: Asked, presence: Presence | None, goal: Goal) -> bool:
     return here and channel is not None and address_of(channel)[0] == asked.reply.channel_id
 
 
-def _told(asked: Asked, goal: Goal, told: Summary) -> Field:
+def _goal_field(asked: AgentQuery, goal: Goal, told: Summary) -> Field:
     figures = [term(asked.language, told.status.value), f"{told.completion} %"]
     if told.tasks_total:
         figures.append(f"{told.tasks_over}/{told.tasks_total}")

@@ -10,7 +10,7 @@ from opencrab.domain.approvals.approval import Approval
 from opencrab.domain.errors import NotFound, Refused
 from opencrab.engine.approvals.approvals import Decider, page, require_decider
 from opencrab.engine.discord.presence import presence_of
-from opencrab.gateways.discord.agent_lookup import Asked
+from opencrab.gateways.discord.agent_lookup import AgentQuery
 from opencrab.gateways.discord.text.embeds import (
     ROWS,
     Colour,
@@ -30,7 +30,7 @@ _NAME, _WHAT, _TOUCHES = 100, 400, 350
 """Units of each: five approvals fit one message whole, with their warnings."""
 
 
-def show_approvals(asked: Asked) -> dict[str, Any]:
+def show_approvals(asked: AgentQuery) -> dict[str, Any]:
     """The oldest approvals that the asker may decide now, each with its two buttons."""
     language = asked.language
     found = list(islice(_theirs(asked), ROWS + 1))
@@ -54,7 +54,7 @@ def show_approvals(asked: Asked) -> dict[str, Any]:
     return message(*embeds, rows=rows)
 
 
-def _theirs(asked: Asked) -> Iterator[tuple[Approval, Profile]]:
+def _theirs(asked: AgentQuery) -> Iterator[tuple[Approval, Profile]]:
     """What is open and theirs to decide, the oldest turns' first."""
     deciders = dict[str, tuple[Profile, Decider] | None]()
     for approval in _open(asked):
@@ -65,14 +65,14 @@ def _theirs(asked: Asked) -> Iterator[tuple[Approval, Profile]]:
             yield approval, known[0]
 
 
-def _open(asked: Asked) -> Iterator[Approval]:
+def _open(asked: AgentQuery) -> Iterator[Approval]:
     after = ""
     while found := page(asked.runtime.home.facts, decided=False, after=after, limit=_PAGE):
         yield from found
         after = found[-1].id
 
 
-def _decider(asked: Asked, agent_id: str) -> tuple[Profile, Decider] | None:
+def _decider(asked: AgentQuery, agent_id: str) -> tuple[Profile, Decider] | None:
     """An agent with what the asker is to it; None when it is gone."""
     try:
         profile = asked.runtime.home.agents.get(agent_id)
@@ -83,7 +83,7 @@ def _decider(asked: Asked, agent_id: str) -> tuple[Profile, Decider] | None:
     return profile, Decider(id=asked.person.principal_id, is_owner=is_owner)
 
 
-def _may_decide(asked: Asked, approval: Approval, profile: Profile, who: Decider) -> bool:
+def _may_decide(asked: AgentQuery, approval: Approval, profile: Profile, who: Decider) -> bool:
     now = asked.runtime.clock.now()
     if approval.expires_at is not None and now >= approval.expires_at:
         return False
@@ -94,7 +94,7 @@ def _may_decide(asked: Asked, approval: Approval, profile: Profile, who: Decider
     return True
 
 
-def _embed(asked: Asked, place: int, approval: Approval, profile: Profile) -> Embed:
+def _embed(asked: AgentQuery, place: int, approval: Approval, profile: Profile) -> Embed:
     language = asked.language
     told = [f"**{one_line(approval.what, _WHAT)}**"]
     if approval.touches.strip():

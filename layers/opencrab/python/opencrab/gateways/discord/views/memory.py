@@ -16,7 +16,7 @@ from opencrab.engine.conversation.channel_bindings import session_at
 from opencrab.engine.erasure import erase
 from opencrab.engine.memory import reading
 from opencrab.engine.memory.curation import Memories
-from opencrab.gateways.discord.agent_lookup import Asked, agent_of
+from opencrab.gateways.discord.agent_lookup import AgentQuery, agent_of
 from opencrab.gateways.discord.text.embeds import (
     Colour,
     Field,
@@ -40,7 +40,7 @@ _OPEN = frozenset(Hearing) - {Hearing.PRIVATE}
 _MEMORY_ID = re.compile(r"[A-Za-z0-9_\-]{1,64}")
 
 
-def search(asked: Asked) -> dict[str, Any]:
+def search(asked: AgentQuery) -> dict[str, Any]:
     """What fits a query, as far as the asker may hear of it; only owners find what is private."""
     profile, presence = agent_of(asked)
     text, language = str(asked.options.get("query", "")), asked.language
@@ -59,21 +59,21 @@ def search(asked: Asked) -> dict[str, Any]:
     if not found:
         nothing = f"{asked_for}\n{say(language, 'found_nothing')}"
         return message(embed(title, nothing, colour=Colour.QUIET))
-    fields = [_found(asked, each.row) for each in found]
+    fields = [_search_result_field(asked, each.row) for each in found]
     return message(embed(title, asked_for, fields=fields))
 
 
-def forget(asked: Asked) -> dict[str, Any]:
+def forget(asked: AgentQuery) -> dict[str, Any]:
     """Forget a memory, or everything of a person; without `confirm` only show what would go."""
     profile, presence = agent_of(asked)
     asked.require_owner(profile, presence)
     wish = _wish(asked)
     if asked.options.get("confirm") is True:
-        return _forgotten(asked, profile, wish)
+        return _erase_and_report(asked, profile, wish)
     return _preview(asked, profile, wish)
 
 
-def _clearance(asked: Asked, profile: Profile, presence: Presence | None) -> Clearance:
+def _clearance(asked: AgentQuery, profile: Profile, presence: Presence | None) -> Clearance:
     """On whose behalf is searched, and where: in the session of this place, if the agent has one.
 
     A user is told what they heard in conversations elsewhere as well.
@@ -89,13 +89,13 @@ def _clearance(asked: Asked, profile: Profile, presence: Presence | None) -> Cle
     )
 
 
-def _session(asked: Asked, profile: Profile) -> Session | None:
+def _session(asked: AgentQuery, profile: Profile) -> Session | None:
     session = session_at(asked.runtime.home, f"{KIND}.{asked.reply.channel_id}")
     present = session is not None and profile.agent.id in session.agent_ids
     return session if present else None
 
 
-def _found(asked: Asked, row: Row) -> Field:
+def _search_result_field(asked: AgentQuery, row: Row) -> Field:
     """What was found, with when and by whom; an owner sees the id that `/memory forget` takes."""
     head = [term(asked.language, row.kind.value)]
     if row.speaker.strip():
@@ -106,7 +106,7 @@ def _found(asked: Asked, row: Row) -> Field:
     return " · ".join(head), f"{told}{at}{named}"
 
 
-def _wish(asked: Asked) -> Wish:
+def _wish(asked: AgentQuery) -> Wish:
     memory, person = asked.options.get("memory"), asked.options.get("person")
     if bool(memory) == bool(person):
         raise Invalid(
@@ -126,24 +126,24 @@ def _wish(asked: Asked) -> Wish:
     return Wish(scope=Scope.MEMORY, id=wanted)
 
 
-def _preview(asked: Asked, profile: Profile, wish: Wish) -> dict[str, Any]:
+def _preview(asked: AgentQuery, profile: Profile, wish: Wish) -> dict[str, Any]:
     language = asked.language
     lineage = erase.lineage(asked.runtime, profile.agent.id, wish)
     fields = [
         (say(language, "lines"), f"{lineage.lines:,}"),
         (say(language, "repeated"), f"{lineage.repeated:,}"),
         (say(language, "turns"), f"{lineage.turns:,}"),
-        *_named(asked, "kept", lineage.kept),
-        *_named(asked, "files_stay", lineage.files),
-        *_named(asked, "skills_stay", lineage.skills),
-        *_named(asked, "schedules_stay", lineage.schedules),
+        *_name_list_fields(asked, "kept", lineage.kept),
+        *_name_list_fields(asked, "files_stay", lineage.files),
+        *_name_list_fields(asked, "skills_stay", lineage.skills),
+        *_name_list_fields(asked, "schedules_stay", lineage.schedules),
     ]
     title = say(language, "would_forget", name=plain(profile.agent.name))
     told = f"{_what(asked, profile, wish)}\n\n{say(language, 'confirm')}"
     return message(embed(title, told, fields=fields, colour=Colour.WAITING))
 
 
-def _forgotten(asked: Asked, profile: Profile, wish: Wish) -> dict[str, Any]:
+def _erase_and_report(asked: AgentQuery, profile: Profile, wish: Wish) -> dict[str, Any]:
     language, what = asked.language, _what(asked, profile, wish, quoted=False)
     reports = list(_reports(asked, profile, wish))
     removed = dict.fromkeys(name for each in reports for name in each.removed)
@@ -151,10 +151,10 @@ def _forgotten(asked: Asked, profile: Profile, wish: Wish) -> dict[str, Any]:
     fields = [
         (say(language, "lines"), f"{sum(each.lines for each in reports):,}"),
         (say(language, "turns"), f"{sum(each.turns for each in reports):,}"),
-        *_named(asked, "kept", tuple(removed)),
-        *_named(asked, "files_stay", report.files),
-        *_named(asked, "skills_stay", report.skills),
-        *_named(asked, "schedules_stay", report.schedules),
+        *_name_list_fields(asked, "kept", tuple(removed)),
+        *_name_list_fields(asked, "files_stay", report.files),
+        *_name_list_fields(asked, "skills_stay", report.skills),
+        *_name_list_fields(asked, "schedules_stay", report.schedules),
     ]
     key = "forgotten" if report.done else "forgotten_partly"
     colour = Colour.GOOD if report.done else Colour.WAITING
@@ -163,7 +163,7 @@ def _forgotten(asked: Asked, profile: Profile, wish: Wish) -> dict[str, Any]:
     return message(embed(title, told, fields=fields, colour=colour))
 
 
-def _reports(asked: Asked, profile: Profile, wish: Wish) -> Iterator[erase.Report]:
+def _reports(asked: AgentQuery, profile: Profile, wish: Wish) -> Iterator[erase.ErasureReport]:
     """What each call did, until all is done or they have worked long enough."""
     for _ in range(_CALLS):
         report = erase.forget(asked.runtime, profile.agent.id, wish)
@@ -172,7 +172,7 @@ def _reports(asked: Asked, profile: Profile, wish: Wish) -> Iterator[erase.Repor
             return
 
 
-def _what(asked: Asked, profile: Profile, wish: Wish, *, quoted: bool = True) -> str:
+def _what(asked: AgentQuery, profile: Profile, wish: Wish, *, quoted: bool = True) -> str:
     """What is to be forgotten; the words of a memory only while it is still there."""
     if wish.scope is Scope.PERSON:
         return say(asked.language, "of_person", id=str(wish.id).removeprefix(f"{KIND}-"))
@@ -183,7 +183,7 @@ def _what(asked: Asked, profile: Profile, wish: Wish, *, quoted: bool = True) ->
     return f"{named}\n> {one_line(memory.content, _QUOTED)}"
 
 
-def _named(asked: Asked, key: str, names: tuple[str, ...]) -> list[Field]:
+def _name_list_fields(asked: AgentQuery, key: str, names: tuple[str, ...]) -> list[Field]:
     """A field with some names, if there are any."""
     if not names:
         return []

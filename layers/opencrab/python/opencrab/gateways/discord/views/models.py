@@ -9,7 +9,7 @@ from opencrab.domain.models.routing import Use
 from opencrab.engine.agents.settings import choose_model
 from opencrab.engine.models.effective_choice import effective
 from opencrab.engine.models.preferences import current
-from opencrab.gateways.discord.agent_lookup import Asked, agent_of
+from opencrab.gateways.discord.agent_lookup import AgentQuery, agent_of
 from opencrab.gateways.discord.text.embeds import Colour, embed, lines, message, one_line, plain
 from opencrab.gateways.discord.text.view_sentences import say, term
 
@@ -19,14 +19,14 @@ ALL_USES = "all"
 _NAME = 264
 
 
-def list_models(asked: Asked) -> dict[str, Any]:
+def list_models(asked: AgentQuery) -> dict[str, Any]:
     """For each use the model that the next turn asks first, and the aliases."""
     profile, presence = agent_of(asked)
     private = asked.authority(presence) is Authority.OWNER
-    return _shown(asked, profile, colour=Colour.CALM, private=private)
+    return _models_message(asked, profile, colour=Colour.CALM, private=private)
 
 
-def set_model(asked: Asked) -> dict[str, Any]:
+def set_model(asked: AgentQuery) -> dict[str, Any]:
     """Let an agent think with a model for one use, or for all that have none of their own."""
     profile, presence = agent_of(asked)
     asked.require_owner(profile, presence)
@@ -38,18 +38,18 @@ def set_model(asked: Asked) -> dict[str, Any]:
             cure=say(asked.language, "which_model_cure"),
         )
     after = choose_model(asked.runtime, profile.agent.id, _use(asked), wanted)
-    return _shown(asked, after, colour=Colour.GOOD, private=True, note="next_turn")
+    return _models_message(asked, after, colour=Colour.GOOD, private=True, note="next_turn")
 
 
-def reset_model(asked: Asked) -> dict[str, Any]:
+def reset_model(asked: AgentQuery) -> dict[str, Any]:
     """Leave a use, or all of them, to the installation again."""
     profile, presence = agent_of(asked)
     asked.require_owner(profile, presence)
     after = choose_model(asked.runtime, profile.agent.id, _use(asked), None)
-    return _shown(asked, after, colour=Colour.GOOD, private=True, note="next_turn")
+    return _models_message(asked, after, colour=Colour.GOOD, private=True, note="next_turn")
 
 
-def _use(asked: Asked) -> Use | None:
+def _use(asked: AgentQuery) -> Use | None:
     """The use that is meant; None for all."""
     wanted = str(asked.options.get("use") or ALL_USES).strip().lower()
     if wanted == ALL_USES:
@@ -63,8 +63,8 @@ def _use(asked: Asked) -> Use | None:
     return Use(wanted)
 
 
-def _shown(
-    asked: Asked, profile: Profile, *, colour: Colour, private: bool, note: str = ""
+def _models_message(
+    asked: AgentQuery, profile: Profile, *, colour: Colour, private: bool, note: str = ""
 ) -> dict[str, Any]:
     language, runtime = asked.language, asked.runtime
     current(runtime)

@@ -11,7 +11,7 @@ from opencrab.domain.value import Language, MicroUsd
 from opencrab.engine.agents.settings import switch
 from opencrab.engine.insight.costs import Report, report
 from opencrab.engine.money.budgets import Drawn, budgets
-from opencrab.gateways.discord.agent_lookup import Asked, Seen, agent_of, every_agent
+from opencrab.gateways.discord.agent_lookup import AgentQuery, Seen, agent_of, every_agent
 from opencrab.gateways.discord.text.embeds import (
     NOTHING,
     Colour,
@@ -45,9 +45,9 @@ class _Sums:
     agents: tuple[tuple[str, MicroUsd], ...]
 
 
-def show_costs(asked: Asked) -> dict[str, Any]:
+def show_costs(asked: AgentQuery) -> dict[str, Any]:
     """What the calls of a period came to, and what is drawn of today's budgets; for owners."""
-    seen = _meant(asked)
+    seen = _find_owned_agent(asked)
     language, period = asked.language, _period(asked)
     profiles = list(every_agent(asked.runtime.home.agents)) if seen is None else [seen[0]]
     sums = _sums(asked, profiles, period)
@@ -58,9 +58,9 @@ def show_costs(asked: Asked) -> dict[str, Any]:
         (say(language, "calls"), f"{sums.calls:,}"),
         (say(language, "budgets"), lines(_budget(language, each) for each in drawn)),
     ]
-    fields += _ranked(language, "by_model", sums.models)
+    fields += _cost_ranking_fields(language, "by_model", sums.models)
     if agent is None:
-        fields += _ranked(language, "by_agent", sums.agents)
+        fields += _cost_ranking_fields(language, "by_agent", sums.agents)
     if sums.unknown:
         fields.append((say(language, "unknown_calls"), f"{sums.unknown:,}"))
     footer = "" if sums.complete else say(language, "not_all_calls", count=f"{_ROWS:,}")
@@ -69,17 +69,17 @@ def show_costs(asked: Asked) -> dict[str, Any]:
     return message(embed(title, fields=fields, footer=footer, colour=_colour(drawn)))
 
 
-def freeze(asked: Asked) -> dict[str, Any]:
+def freeze(asked: AgentQuery) -> dict[str, Any]:
     """Stop an agent, or all of them, before the next model call; queued work too."""
-    return _switched(asked, frozen=True)
+    return _set_freeze(asked, frozen=True)
 
 
-def unfreeze(asked: Asked) -> dict[str, Any]:
+def unfreeze(asked: AgentQuery) -> dict[str, Any]:
     """Let an agent, or all of them, work again."""
-    return _switched(asked, frozen=False)
+    return _set_freeze(asked, frozen=False)
 
 
-def _meant(asked: Asked) -> Seen | None:
+def _find_owned_agent(asked: AgentQuery) -> Seen | None:
     """The agent that is named, or None for the installation; raises Refused unless it is theirs."""
     if not asked.options.get("agent"):
         asked.require_owner()
@@ -89,7 +89,7 @@ def _meant(asked: Asked) -> Seen | None:
     return profile, presence
 
 
-def _period(asked: Asked) -> Period:
+def _period(asked: AgentQuery) -> Period:
     wanted = str(asked.options.get("period") or Period.LAST_MONTH)
     if wanted not in set(Period):
         raise Invalid(
@@ -100,7 +100,7 @@ def _period(asked: Asked) -> Period:
     return Period(wanted)
 
 
-def _sums(asked: Asked, profiles: list[Profile], period: Period) -> _Sums:
+def _sums(asked: AgentQuery, profiles: list[Profile], period: Period) -> _Sums:
     models, agents = dict[str, MicroUsd](), list[tuple[str, MicroUsd]]()
     told = list[Report]()
     for profile in profiles:
@@ -124,7 +124,9 @@ def _dearest(costs: list[tuple[str, MicroUsd]]) -> tuple[tuple[str, MicroUsd], .
     return tuple(sorted(costs, key=lambda cost: (-cost[1], cost[0])))
 
 
-def _ranked(language: Language, key: str, costs: tuple[tuple[str, MicroUsd], ...]) -> list[Field]:
+def _cost_ranking_fields(
+    language: Language, key: str, costs: tuple[tuple[str, MicroUsd], ...]
+) -> list[Field]:
     rows = [f"{one_line(name, _NAME)}: {money(cost)}" for name, cost in costs]
     return [(say(language, key), lines(rows))] if rows else []
 
@@ -158,8 +160,8 @@ def _colour(drawn: tuple[Drawn, ...]) -> Colour:
     return Colour.WAITING if share >= _NEARLY else Colour.GOOD
 
 
-def _switched(asked: Asked, *, frozen: bool) -> dict[str, Any]:
-    seen, language = _meant(asked), asked.language
+def _set_freeze(asked: AgentQuery, *, frozen: bool) -> dict[str, Any]:
+    seen, language = _find_owned_agent(asked), asked.language
     agent = None if seen is None else seen[0].agent
     by = asked.person.principal_id
     stopped = switch(asked.runtime.home, agent.id if agent else None, frozen=frozen, by=by)

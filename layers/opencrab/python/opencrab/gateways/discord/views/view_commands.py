@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 
-from opencrab.gateways.discord.agent_lookup import Asked
+from opencrab.gateways.discord.agent_lookup import AgentQuery
 from opencrab.gateways.discord.views import agents, approvals, memory, models, money
 from opencrab.ports.discord import Payload
 
-Handler = Callable[[Asked], Payload]
+Handler = Callable[[AgentQuery], Payload]
 """Answers a command with the message to show; raises any OpenCrabError."""
 
 ANSWERS: Mapping[str, Handler] = {

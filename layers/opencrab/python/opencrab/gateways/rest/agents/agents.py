@@ -137,7 +137,7 @@ def create(
 @router.get("/{agent_id}", summary="Look at an agent")
 def get_agent(api: Api, _caller: Reader, agent_id: Id, response: Response) -> AgentView:
     """One agent with its soul and identity; ETag holds its version."""
-    return _tagged(response, api.runtime.home.agents.get(agent_id))
+    return _view_with_etag(response, api.runtime.home.agents.get(agent_id))
 
 
 @router.put("/{agent_id}", summary="Replace an agent's settings")
@@ -146,7 +146,9 @@ def put_agent(
 ) -> AgentView:
     """Replace all settings of an agent; soul and identity stay."""
     changes = dict(body)
-    return _tagged(edit.response, save_changes(api.runtime, agent_id, edit.version, changes))
+    return _view_with_etag(
+        edit.response, save_changes(api.runtime, agent_id, edit.version, changes)
+    )
 
 
 @router.patch("/{agent_id}", summary="Change an agent's settings")
@@ -158,7 +160,9 @@ def patch_agent(
         raise Invalid(
             "status: retiring is for good", field="status", cure="use DELETE to retire an agent"
         )
-    return _tagged(edit.response, save_changes(api.runtime, agent_id, edit.version, body.changes()))
+    return _view_with_etag(
+        edit.response, save_changes(api.runtime, agent_id, edit.version, body.changes())
+    )
 
 
 @router.delete("/{agent_id}", summary="Retire an agent")
@@ -224,6 +228,6 @@ def save_changes(
     return change_agent(runtime, profile, changes, soul=soul, identity=identity)
 
 
-def _tagged(response: Response, profile: Profile) -> AgentView:
+def _view_with_etag(response: Response, profile: Profile) -> AgentView:
     tag(response, profile.agent.version)
     return AgentView.of(profile)

@@ -98,7 +98,7 @@ Asked = Annotated[ReportQuery, Query()]
 def get_llm_config(api: Api, _caller: Owner, agent_id: Id, response: Response) -> LlmConfigView:
     """An agent's say in routing; ETag holds the agent's version."""
     current(api.runtime)
-    return _shown(api.runtime.models, api.runtime.home.agents.get(agent_id), response)
+    return _llm_config_view(api.runtime.models, api.runtime.home.agents.get(agent_id), response)
 
 
 @router.put("/config", summary="Replace which models it uses")
@@ -110,7 +110,7 @@ def put_llm_config(
     api.runtime.home.agents.get(agent_id)
     require_config(api.runtime.models, body.config, body.model)
     changes = {"model": body.model, "llm": body.config}
-    return _shown(
+    return _llm_config_view(
         api.runtime.models,
         save_changes(api.runtime, agent_id, edit.version, changes),
         edit.response,
@@ -152,7 +152,7 @@ def _report(api: Api, agent_id: str, query: ReportQuery) -> Report:
     return report(api.runtime, agent_id, query.period, groupings)
 
 
-def _shown(models: Models, profile: Profile, response: Response) -> LlmConfigView:
+def _llm_config_view(models: Models, profile: Profile, response: Response) -> LlmConfigView:
     agent = profile.agent
     tag(response, profile.agent.version)
     return LlmConfigView(

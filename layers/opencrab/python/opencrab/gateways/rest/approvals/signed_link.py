@@ -15,7 +15,7 @@ from opencrab.domain.approvals.approval import Approval, ApprovalState
 from opencrab.domain.errors import Conflict, NotFound, Refused, Unavailable
 from opencrab.domain.value import Language
 from opencrab.engine.approvals import approvals
-from opencrab.engine.approvals.signed_links import Link, decider_by, read_link
+from opencrab.engine.approvals.signed_links import SignedLink, decider_by, read_link
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.approvals.signed_link_page import (
     APPROVE,
@@ -40,18 +40,18 @@ Token = Annotated[str, Query(alias="t")]
 @router.get("/approve")
 def show(api: Api, request: Request, token: Token = "") -> Response:
     """The question behind a link, or why it can no longer be answered."""
-    return _reached(api.runtime, token, request, _asked)
+    return _resolve_link(api.runtime, token, request, _approval_page)
 
 
 @router.post("/approve")
 async def answer(api: Api, request: Request, token: Token = "") -> Response:
     """Decide as the button says."""
     choice = _choice(request.headers.get("content-type", ""), await request.body())
-    return await run_in_threadpool(_answered, api.runtime, token, request, choice)
+    return await run_in_threadpool(_decide_by_link, api.runtime, token, request, choice)
 
 
-def _answered(runtime: Runtime, token: str, request: Request, choice: str | None) -> Response:
-    def decide(runtime: Runtime, link: Link, approval: Approval) -> Response:
+def _decide_by_link(runtime: Runtime, token: str, request: Request, choice: str | None) -> Response:
+    def decide(runtime: Runtime, link: SignedLink, approval: Approval) -> Response:
         language = _agent(runtime.home.agents, approval)[1]
         if choice is None:
             return telling("unclear", language, 422)
@@ -65,14 +65,14 @@ def _answered(runtime: Runtime, token: str, request: Request, choice: str | None
             return decision_page(approvals.find(runtime.home.facts, approval.id), language, 409)
         return decision_page(made, language, 200)
 
-    return _reached(runtime, token, request, decide)
+    return _resolve_link(runtime, token, request, decide)
 
 
-def _reached(
+def _resolve_link(
     runtime: Runtime,
     token: str,
     request: Request,
-    then: Callable[[Runtime, Link, Approval], Response],
+    then: Callable[[Runtime, SignedLink, Approval], Response],
 ) -> Response:
     """What a link leads to, if it was made here, its time is not over, and it has an approval."""
     theirs = preferred_language(request.headers.get("accept-language", ""))
@@ -89,7 +89,7 @@ def _reached(
     return then(runtime, link, approval)
 
 
-def _asked(runtime: Runtime, link: Link, approval: Approval) -> Response:
+def _approval_page(runtime: Runtime, link: SignedLink, approval: Approval) -> Response:
     name, language = _agent(runtime.home.agents, approval)
     if approval.state is not ApprovalState.PENDING:
         return decision_page(approval, language, 410)

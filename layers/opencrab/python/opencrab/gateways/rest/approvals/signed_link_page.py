@@ -45,13 +45,16 @@ def asking(approval: Approval, agent: str, language: Language) -> Response:
         ("touches", approval.touches),
         ("action", f"{approval.action} ({approval.impact.value})"),
     )
-    said = "".join(f"<dt>{_word(key, language)}</dt><dd>{_told(text)}</dd>" for key, text in rows)
+    said = "".join(
+        f"<dt>{_word(key, language)}</dt><dd>{_escape_untrusted_text(text)}</dd>"
+        for key, text in rows
+    )
     warning = f'<p class="warn">{_word("tainted", language)}</p>' if approval.tainted else ""
     buttons = "".join(
         f'<button name="{DECISION}" value="{value}">{_word(value, language)}</button>'
         for value in (APPROVE, REJECT)
     )
-    asks = _word("asks", language).format(agent=f"<strong>{_told(agent)}</strong>")
+    asks = _word("asks", language).format(agent=f"<strong>{_escape_untrusted_text(agent)}</strong>")
     body = (
         f"<p>{asks}</p><dl>{said}</dl>{warning}"
         f'<form method="post">{buttons}</form><p>{_word("once", language)}</p>'
@@ -63,7 +66,7 @@ def decision_page(approval: Approval, language: Language, status: int) -> Respon
     """What became of an approval."""
     state = approval.state
     key = "busy" if state is ApprovalState.PENDING else state.value
-    body = f"<p>{_word(key, language)}</p><dl><dd>{_told(approval.what)}</dd></dl>"
+    body = f"<p>{_word(key, language)}</p><dl><dd>{_escape_untrusted_text(approval.what)}</dd></dl>"
     return _page(body, language, status)
 
 
@@ -86,6 +89,6 @@ def _word(key: str, language: Language) -> str:
     return _WORDS[key][language]
 
 
-def _told(text: str) -> str:
+def _escape_untrusted_text(text: str) -> str:
     """Words of an agent or a person: one visible line that cannot turn the rest around."""
     return f"<bdi>{escape(one_line(text, _LINE))}</bdi>"

@@ -139,7 +139,9 @@ async def post_message(
     if seconds is None:
         return _json(accepted, 202)
     replies = await wait_for(api.runtime.home.journal, api.watch, turns, seconds)
-    return _json(_answered(accepted, replies), 200, {"Preference-Applied": f"wait={seconds}"})
+    return _json(
+        _answer_with_replies(accepted, replies), 200, {"Preference-Applied": f"wait={seconds}"}
+    )
 
 
 def wanted_wait(prefer: str | None) -> int | None:
@@ -184,7 +186,7 @@ def _admit(
     return admit(runtime, session_id, message)
 
 
-def _answered(accepted: Accepted, replies: Replies) -> Answered:
+def _answer_with_replies(accepted: Accepted, replies: Replies) -> Answered:
     views = (
         ReplyView(
             agent_id=line.speaker_id,

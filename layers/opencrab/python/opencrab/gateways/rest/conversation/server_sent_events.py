@@ -55,7 +55,7 @@ class EventsQuery(Value, defer_build=False):
     )
 
 
-class Progress:
+class SessionFollower:
     """How far one client has come in one session; it is read in a thread, event by event."""
 
     over = False
@@ -190,12 +190,12 @@ def sequence_of(event_id: str) -> int:
 
 def _begin(
     runtime: Runtime, session_id: str, visible: Visible, after: int | None, *, agui: bool
-) -> Progress:
+) -> SessionFollower:
     runtime.home.sessions.get(session_id)
     if after is None:
         newest = runtime.home.journal.lines(session_id, limit=1, newest_first=True)
         after = newest[0].sequence if newest else 0
-    return Progress(runtime, session_id, visible, after, agui=agui)
+    return SessionFollower(runtime, session_id, visible, after, agui=agui)
 
 
 def _line_event(line: Line, *, agui: bool) -> str:

@@ -111,13 +111,13 @@ def get_session(api: Api, _caller: Reader, session_id: Id) -> SessionView:
 @router.delete("/{session_id}", summary="End a session")
 def delete_session(api: Api, caller: Talker, session_id: Id) -> SessionView:
     """End a conversation: it takes no more messages, and stays readable."""
-    return _ended(api.runtime, caller, session_id)
+    return _end_session_if_allowed(api.runtime, caller, session_id)
 
 
 @router.post("/{session_id}/end", response_model=SessionView, summary="End a session")
 def end_session(api: Api, caller: Talker, session_id: Id, once: Repeatable) -> Response:
     """End a conversation: it takes no more messages, and stays readable."""
-    return once.answer(None, lambda: _ended(api.runtime, caller, session_id))
+    return once.answer(None, lambda: _end_session_if_allowed(api.runtime, caller, session_id))
 
 
 @router.post(
@@ -143,7 +143,7 @@ def mentor(
     return once.answer(body, make, status=201)
 
 
-def _ended(runtime: Runtime, caller: Caller, session_id: str) -> SessionView:
+def _end_session_if_allowed(runtime: Runtime, caller: Caller, session_id: str) -> SessionView:
     session = runtime.home.sessions.get(session_id)
     if not caller.is_owner and session.created_by != caller.principal.id:
         raise Refused(

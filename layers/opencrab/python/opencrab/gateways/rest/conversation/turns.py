@@ -45,7 +45,9 @@ def cancel_turn(
 ) -> Response:
     """Ask a turn to stop before its next call; one that has ended is answered as it is."""
     wish = body or Cancel()
-    return once.answer(wish, lambda: _cancelled(api.runtime, caller, turn_id, wish.reason))
+    return once.answer(
+        wish, lambda: _cancel_turn_if_allowed(api.runtime, caller, turn_id, wish.reason)
+    )
 
 
 @router.post("/{turn_id}/decide", response_model=TurnView, summary="Decide an approval")
@@ -75,7 +77,9 @@ def decide_turn(
     return once.answer(body, make, again=again)
 
 
-def _cancelled(runtime: Runtime, caller: Caller, turn_id: str, reason: str) -> TurnView:
+def _cancel_turn_if_allowed(
+    runtime: Runtime, caller: Caller, turn_id: str, reason: str
+) -> TurnView:
     turn = runtime.home.journal.load(turn_id).turn
     if not caller.is_owner and turn.principal_id != caller.principal.id:
         raise Refused(

@@ -47,7 +47,7 @@ _BYTES, _LARGE, _REFUSED, _RESTART, _LATER = 1003, 1009, 1008, 1012, 1013
 router = routes("", "messages")
 
 
-class Conversation(Protocol):
+class SocketConversation(Protocol):
     """One client over one connection; it is asked by one thread at a time."""
 
     def hear(self, text: str) -> Iterator[dict[str, Any]]:
@@ -60,7 +60,7 @@ class Conversation(Protocol):
 class Talk(Protocol):
     """Begins conversations."""
 
-    def enter(self, headers: Mapping[str, str], query: str) -> Conversation:
+    def enter(self, headers: Mapping[str, str], query: str) -> SocketConversation:
         """A conversation with whoever sent these; raises Refused, Unauthenticated."""
 
 
@@ -108,16 +108,16 @@ async def talk(websocket: WebSocket) -> None:
         await websocket.send_denial_response(of_error(error))
         return
     await websocket.accept()
-    await Held(websocket, conversation).until_over(websocket.app.state.rest.watch)
+    await OpenSocket(websocket, conversation).until_over(websocket.app.state.rest.watch)
 
 
-class Held:
+class OpenSocket:
     """A connection as long as it lasts; one thing at a time is said over it."""
 
     def __init__(
         self,
         websocket: WebSocket,
-        conversation: Conversation,
+        conversation: SocketConversation,
         *,
         take_seconds: float = TAKE_SECONDS,
         close_seconds: float = CLOSE_SECONDS,
@@ -200,7 +200,7 @@ class Held:
             return
 
 
-def _enter(websocket: WebSocket) -> Conversation:
+def _enter(websocket: WebSocket) -> SocketConversation:
     found: Talk | None = getattr(websocket.app.state, "talk", None)
     if found is None:
         raise NotFound("there is no WebSocket here", cure="set gateway.websocket.enabled to true")

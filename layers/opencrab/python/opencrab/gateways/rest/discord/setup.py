@@ -50,7 +50,7 @@ def get_discord(
     accept_language: Annotated[str | None, Header(description="the language of the advice")] = None,
 ) -> DoctorView:
     """Look at token, keys, endpoint, commands and permissions, and say what to click."""
-    application = _reached(api.discord, str(request.base_url))
+    application = _with_default_endpoint(api.discord, str(request.base_url))
     language = preferred_language(accept_language or "")
     return DoctorView(checks=diagnosis.examine(api.runtime, application, language))
 
@@ -138,7 +138,7 @@ def _own_ids(application: Application) -> frozenset[str]:
     return frozenset({application.application_id})
 
 
-def _reached(application: Application, base_url: str) -> Application:
+def _with_default_endpoint(application: Application, base_url: str) -> Application:
     """The application with its endpoint, where this installation is known by a public address."""
     address = urlsplit(base_url)
     if application.endpoint is not None or address.scheme != "https":

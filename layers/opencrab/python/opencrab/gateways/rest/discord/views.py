@@ -6,7 +6,7 @@ from pydantic import Field, field_validator
 
 from opencrab.domain.discord.community import Presence, Snowflake, Spot
 from opencrab.domain.value import Name, Value
-from opencrab.engine.discord.ambient_messages import Outcome, Silence
+from opencrab.engine.discord.ambient_messages import AmbientOutcome, Silence
 from opencrab.engine.discord.diagnosis import Check
 from opencrab.engine.discord.reactions import Unused
 
@@ -50,7 +50,7 @@ class OverheardView(Value):
     reason: Silence | None = None
 
     @classmethod
-    def of(cls, outcome: Outcome) -> "OverheardView":
+    def of(cls, outcome: AmbientOutcome) -> "OverheardView":
         """What became of a message, as it is shown."""
         return cls(turn_ids=tuple(turn.id for turn in outcome.turns), reason=outcome.silence)
 

@@ -43,7 +43,7 @@ class TaskEventsQuery(Value, defer_build=False):
     )
 
 
-class View:
+class TaskFollower:
     """What one client has seen of a task; it is read in a thread, look by look."""
 
     def __init__(
@@ -111,7 +111,7 @@ async def task_events(
     fact = await run_in_threadpool(find_goal, api.runtime.home.facts, agent_id, task_id)
     goal = fact.read(Goal)
     once = api.longest_seconds is not None
-    view = View(api.runtime, goal, caller, seen=last_event_id or "", once=once)
+    view = TaskFollower(api.runtime, goal, caller, seen=last_event_id or "", once=once)
     seconds = api.within(query.seconds)
     # A model call or an action that begins wakes nobody, so it is looked for.
     return answer(events(api, goal.session_id, view, seconds, look_seconds=POLL_SECONDS))

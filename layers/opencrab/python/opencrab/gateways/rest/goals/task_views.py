@@ -54,7 +54,7 @@ def task_view(runtime: Runtime, goal: Goal, caller: Caller) -> TaskView:
     shown = TaskView(**dict(told), behind=front_of(runtime.home, goal))
     if told.approval is None or sees_questions(runtime.home.agents, goal.agent_id, caller):
         return shown
-    return shown.replaced(approval=_veiled(runtime.home.facts, told.approval))
+    return shown.replaced(approval=_redact_approval(runtime.home.facts, told.approval))
 
 
 def task_summary(journal: Journal, goal: Goal) -> TaskSummary:
@@ -77,7 +77,7 @@ def front_of(home: Home, goal: Goal) -> Front | None:
     return Front(id=front.id, name=front.name, status=summary(home.journal, front).status)
 
 
-def _veiled(facts: Facts, asked: Asked) -> Asked:
+def _redact_approval(facts: Facts, asked: Asked) -> Asked:
     try:
         found = approvals.find(facts, asked.approval_id)
     except NotFound:

@@ -57,7 +57,7 @@ async def bounded(scope: Scope, receive: Receive, *, takes_files: bool) -> Recei
     _check_announced(scope, limit)
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            return _replayed(await _whole(receive, limit), receive)
+            return _replay_body(await _whole(receive, limit), receive)
     except TimeoutError:
         raise Invalid(
             f"the body did not arrive within {BODY_SECONDS:g} s", field="body", cure="send it again"
@@ -187,7 +187,7 @@ def _check_announced(scope: Scope, limit: int) -> None:
             raise _too_large(limit)
 
 
-def _replayed(content: bytes, receive: Receive) -> Receive:
+def _replay_body(content: bytes, receive: Receive) -> Receive:
     waiting = [content]
 
     async def replay() -> Message:

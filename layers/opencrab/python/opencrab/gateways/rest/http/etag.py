@@ -32,15 +32,15 @@ def tag(response: Response, version: int) -> None:
 
 
 @dataclass(frozen=True)
-class Change:
+class VersionedChange:
     """A change of what is stored: the version that it is meant for, and the answer to tag."""
 
     response: Response
     version: int | None
 
 
-async def _change(response: Response, if_match: IfMatch = None) -> Change:
-    return Change(response, version_in(if_match))
+async def _change(response: Response, if_match: IfMatch = None) -> VersionedChange:
+    return VersionedChange(response, version_in(if_match))
 
 
-Edit = Annotated[Change, Depends(_change)]
+Edit = Annotated[VersionedChange, Depends(_change)]

@@ -160,7 +160,7 @@ def _field_problem(error: Mapping[str, Any]) -> FieldProblem:
     if kind in _OF_TEXTS and isinstance(error.get("input"), str):
         # Where a field may also be a list, its texts are measured like one.
         kind = _OF_TEXTS[kind]
-    if kind in (explained := _explained()):
+    if kind in (explained := _load_error_texts()):
         detail, cure = (text.format_map(_Facts(facts)) for text in explained[kind].values())
     elif kind == "value_error":
         detail, _, cure = str(facts.get("error", "")).partition(": ")
@@ -189,7 +189,7 @@ _OF_TEXTS = {"too_short": "string_too_short", "too_long": "string_too_long"}
 
 
 @cache
-def _explained() -> dict[str, dict[str, str]]:
+def _load_error_texts() -> dict[str, dict[str, str]]:
     """What pydantic's kinds of errors mean, and what to do about them."""
     text = Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
     explained: dict[str, dict[str, str]] = json.loads(text)

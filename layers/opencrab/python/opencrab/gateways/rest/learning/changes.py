@@ -39,14 +39,18 @@ def list_changes(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[D
         api.runtime.home.facts, agent_id, after=after, limit=query.limit + 1
     )
     items, cursor = page_of(LISTING, found, query.limit, lambda each: each.id)
-    return Page(items=tuple(_shown(api, agent_id, each) for each in items), next_cursor=cursor)
+    return Page(
+        items=tuple(_decision_view(api, agent_id, each) for each in items), next_cursor=cursor
+    )
 
 
 @router.get("/changes/{change_id}", summary="Look at a change")
 def get_change(api: Api, _caller: Owner, agent_id: Id, change_id: Id) -> Decision:
     """One change: what it was and became, on what evidence, and where it stands."""
     api.runtime.home.agents.get(agent_id)
-    return _shown(api, agent_id, changes.adjustment(api.runtime.home.facts, agent_id, change_id))
+    return _decision_view(
+        api, agent_id, changes.adjustment(api.runtime.home.facts, agent_id, change_id)
+    )
 
 
 @router.post("/changes/{change_id}/undo", response_model=Decision, summary="Take a change back")
@@ -90,6 +94,6 @@ def run_meta_analysis(
     )
 
 
-def _shown(api: Api, agent_id: str, made: Adjustment) -> Decision:
+def _decision_view(api: Api, agent_id: str, made: Adjustment) -> Decision:
     """A change with the words that it is about; they are in no answer that is kept for repeats."""
     return Decision.of(made, says(api.runtime.home.facts, agent_id, made))

@@ -10,7 +10,7 @@ from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.memory.memory import Category, Earlier, Provenance
 from opencrab.domain.memory.write_policy import Ruling
 from opencrab.domain.value import Value
-from opencrab.engine.memory.curation import Kept, Memories, MemoryChange, NewMemory
+from opencrab.engine.memory.curation import Memories, MemoryChange, NewMemory, StoredMemory
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -120,7 +120,7 @@ def create_memory(memories: Deciding, once: Repeatable, body: Strict[NewMemory])
 @router.get("/{memory_id}", summary="Look at a memory")
 def get_memory(memories: Deciding, memory_id: Id, response: Response) -> MemoryView:
     """One memory with its history; ETag holds its version."""
-    return _tagged(response, memories.get(memory_id))
+    return _view_with_etag(response, memories.get(memory_id))
 
 
 @router.patch("/{memory_id}", summary="Change a memory")
@@ -129,7 +129,7 @@ def patch_memory(
 ) -> MemoryView:
     """Change some fields of a memory; with other words it rests on the owner's word."""
     changed = memories.change(memory_id, body, version=edit.version)
-    return _tagged(edit.response, changed)
+    return _view_with_etag(edit.response, changed)
 
 
 @router.delete("/{memory_id}", status_code=204, summary="Forget a memory")
@@ -141,6 +141,6 @@ def delete_memory(memories: Deciding, memory_id: Id, if_match: IfMatch = None) -
     memories.delete(memory_id, version=version_in(if_match))
 
 
-def _tagged(response: Response, kept: Kept) -> MemoryView:
+def _view_with_etag(response: Response, kept: StoredMemory) -> MemoryView:
     tag(response, kept.version)
     return MemoryView.of(kept.memory)

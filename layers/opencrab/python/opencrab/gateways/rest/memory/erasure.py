@@ -96,7 +96,7 @@ def forget_memory(
     Lines are shared by all who take part in a session: they go for everybody. The same again does
     no harm and goes on where the time was not enough, whatever its Idempotency-Key.
     """
-    wish = _meant(agent_id, body)
+    wish = _require_confirmation(agent_id, body)
     return ForgottenView.of(erase.forget(api.runtime, agent_id, wish))
 
 
@@ -108,7 +108,7 @@ def preview_forgetting(
     return LineageView.of(erase.lineage(api.runtime, agent_id, body.wish()))
 
 
-def _meant(agent_id: str, body: ForgetWish) -> Wish:
+def _require_confirmation(agent_id: str, body: ForgetWish) -> Wish:
     """What is wished, by somebody who has said that they mean it."""
     if body.scope == "everything" and body.confirm != agent_id:
         raise Invalid(

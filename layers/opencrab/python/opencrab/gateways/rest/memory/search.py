@@ -97,10 +97,10 @@ def search_memory(
     in which it spoke itself, unless they are private. No answer is remembered, as what it tells may
     have to be forgotten.
     """
-    return _found(api.runtime.home, api.runtime.search, caller, agent_id, body)
+    return _run_search(api.runtime.home, api.runtime.search, caller, agent_id, body)
 
 
-def _found(
+def _run_search(
     home: Home, search: Search, caller: Caller, agent_id: str, body: MemorySearch
 ) -> FoundViews:
     if not body.query.strip():

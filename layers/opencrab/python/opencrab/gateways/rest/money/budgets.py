@@ -76,7 +76,7 @@ def get_budgets(
 ) -> BudgetsView:
     """The limits, and what the installation, or one agent too, has drawn today."""
     found = None if agent is None else api.runtime.home.agents.get(agent).agent
-    return _shown(api.runtime, found)
+    return _budgets_view(api.runtime, found)
 
 
 @router.put("", summary="Set what may be spent")
@@ -85,9 +85,9 @@ def put_budgets(api: Api, _caller: Owner, body: Strict[BudgetsPut]) -> BudgetsVi
     every: dict[str, MicroUsd | None] = dict.fromkeys(LIMITS)
     changes = every if body.limits is None else body.limits.changes()
     api.runtime.home.budgets.change_limits(changes)
-    return _shown(api.runtime, None)
+    return _budgets_view(api.runtime, None)
 
 
-def _shown(runtime: Runtime, agent: Agent | None) -> BudgetsView:
+def _budgets_view(runtime: Runtime, agent: Agent | None) -> BudgetsView:
     found = budgets(runtime, agent)
     return BudgetsView.of(found, drawn=tuple(map(DrawnView.of, found.drawn)))

@@ -20,7 +20,7 @@ from opencrab.domain.skills.skill import (
     StandardSkill,
 )
 from opencrab.domain.value import Language, Name, Text, Value
-from opencrab.engine.skills.owner import Keeper, Kept
+from opencrab.engine.skills.owner import Keeper, SkillState
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -131,7 +131,7 @@ def list_skills(keeper: Looking, query: Paged) -> Page[SkillSummary]:
     """Standard skills, on or off, then what the agent learned, archived ones too."""
     items, cursor = page_list(LISTING, query, keeper.all, lambda kept: kept.skill.name)
     language = _language(keeper)
-    shown = tuple(SkillSummary(**_shown(kept, language)) for kept in items)
+    shown = tuple(SkillSummary(**_skill_summary(kept, language)) for kept in items)
     return Page(items=shown, next_cursor=cursor)
 
 
@@ -149,20 +149,20 @@ def create_skill(keeper: Keeping, once: Repeatable, body: Strict[NewSkill]) -> R
 @router.get("/{skill}", summary="Look at a skill")
 def get_skill(keeper: Looking, skill: Skill, response: Response) -> SkillView:
     """One skill with its text; ETag holds the version of an acquired one."""
-    return _tagged(response, keeper, keeper.get(skill))
+    return _view_with_etag(response, keeper, keeper.get(skill))
 
 
 @router.put("/{skill}", summary="Create or replace a skill")
 def put_skill(keeper: Keeping, skill: Skill, body: Strict[SkillPut], edit: Edit) -> SkillView:
     """Replace what an acquired skill says, or create it; standard skills stay as they are."""
     what, version = body.lesson(skill), edit.version
-    return _tagged(edit.response, keeper, keeper.put(what, version=version))
+    return _view_with_etag(edit.response, keeper, keeper.put(what, version=version))
 
 
 @router.delete("/{skill}", summary="Retire a skill")
 def retire_skill(keeper: Keeping, skill: Skill, response: Response) -> SkillView:
     """Archive an acquired skill: it counts no more until an owner restores it."""
-    return _tagged(response, keeper, keeper.retire(skill))
+    return _view_with_etag(response, keeper, keeper.retire(skill))
 
 
 @router.post("/{skill}/toggle", response_model=SkillView, summary="Switch a skill on or off")
@@ -183,7 +183,7 @@ def approve_skill(
     """
     version = version_in(if_match)
 
-    def act() -> Kept:
+    def act() -> SkillState:
         if version is None and isinstance(keeper.get(skill).skill, AcquiredSkill):
             raise Invalid(
                 "it does not say which version was read",
@@ -192,24 +192,26 @@ def approve_skill(
             )
         return keeper.approve(skill, version=version)
 
-    return _answered(once, keeper, skill, act, after=_APPROVED, body=_Read(version=version))
+    return _run_idempotent_change(
+        once, keeper, skill, act, after=_APPROVED, body=_Read(version=version)
+    )
 
 
 @router.post("/{skill}/restore", response_model=SkillView, summary="Restore a skill")
 def restore_skill(keeper: Keeping, skill: Skill, once: Repeatable) -> Response:
     """Bring an archived skill back on trial, or into quarantine if nobody ever vouched for it."""
 
-    def act() -> Kept:
+    def act() -> SkillState:
         return keeper.restore(skill)
 
-    return _answered(once, keeper, skill, act, after=_RESTORED)
+    return _run_idempotent_change(once, keeper, skill, act, after=_RESTORED)
 
 
-def _answered(
+def _run_idempotent_change(
     once: Once,
     keeper: Keeper,
     name: str,
-    act: Callable[[], Kept],
+    act: Callable[[], SkillState],
     *,
     after: frozenset[SkillStatus],
     body: Value | None = None,
@@ -233,19 +235,19 @@ def _language(keeper: Keeper) -> Language:
     return keeper.runtime.home.agents.get(keeper.agent_id).agent.language
 
 
-def _tagged(response: Response, keeper: Keeper, kept: Kept) -> SkillView:
+def _view_with_etag(response: Response, keeper: Keeper, kept: SkillState) -> SkillView:
     if isinstance(kept.skill, AcquiredSkill):
         tag(response, kept.skill.version)
     return _view(kept, _language(keeper))
 
 
-def _view(kept: Kept, language: Language) -> SkillView:
+def _view(kept: SkillState, language: Language) -> SkillView:
     skill = kept.skill
     text = skill.text(language) if isinstance(skill, StandardSkill) else skill.guidance
-    return SkillView(**_shown(kept, language), guidance=text)
+    return SkillView(**_skill_summary(kept, language), guidance=text)
 
 
-def _shown(kept: Kept, language: Language) -> dict[str, Any]:
+def _skill_summary(kept: SkillState, language: Language) -> dict[str, Any]:
     skill = kept.skill
     if isinstance(skill, StandardSkill):
         return {
