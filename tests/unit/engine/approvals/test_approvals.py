@@ -53,6 +53,13 @@ def test_a_decision_is_recorded_for_the_exact_arguments_and_queues_the_turn(
     assert (facts(world, OPEN), facts(world, DECIDED)) == ([], [approval.id])
 
 
+@pytest.mark.parametrize("taint", [True, False])
+def test_whoever_decides_sees_whether_foreign_words_were_read_before(
+    world: World, *, taint: bool
+) -> None:
+    assert asked(world, taint=taint).tainted is taint
+
+
 def test_a_decision_is_made_once(world: World) -> None:
     approval = asked(world)
     made = decide(world.runtime, approval.id, approved=True, who=OWNER)

@@ -1,4 +1,4 @@
-"""A model call near the end of a budget: what is left is enough for it, or nothing is drawn."""
+"""A model call: what it hears that was said meanwhile, and the last money that it may cost."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -6,13 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.money.budget import INSTALLATION
+from opencrab.domain.turn.record import ModelIntent
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
+from opencrab.engine.turn.admission import instruct
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.e2e.thinking import DAY
+from tests.unit.engine.test_calls import DONE, call
 
 BLOCK = 50_000
 
@@ -36,3 +41,38 @@ def test_the_last_money_of_a_day_is_spent_where_it_covers_a_call_but_no_block(
     ended = house.turn(turn.id)
     assert ended.status is TurnStatus.COMPLETED
     assert 0 < ended.spent == house.home.budgets.drawn(INSTALLATION, DAY) < BLOCK
+
+
+@pytest.mark.parametrize("text", ["短く話して", "Be brief"])
+def test_an_instruction_is_heard_by_the_next_call_and_stays_where_it_was_heard(
+    house: House, text: str
+) -> None:
+    script = (call("ws_list"), call("ws_list"), DONE)
+    house.session(house.agent("crab", script))
+    asked: list[list[str]] = []
+
+    def instructs() -> None:
+        if asked:
+            return
+        asked.append([])
+        told = Instruction(id="i1", session_id="s", text=text, by="owner", at=house.clock.now())
+        line = Line(
+            session_id="s",
+            group="i1",
+            kind=LineKind.SYSTEM,
+            audience=Audience.AGENTS,
+            speaker_id="owner",
+            speaker_name="Owner",
+            authority=Authority.OWNER,
+            text=text,
+            message_id="i1",
+            at=told.at,
+        )
+        instruct(house.runtime.home, told, line)
+
+    house.interrupt(instructs)
+    (turn,) = house.say("go")
+    house.work()
+    records = house.home.journal.load(turn.id).records
+    heard = [each.heard for each in records if isinstance(each, ModelIntent)]
+    assert heard == [(), ("i1",), ()]
