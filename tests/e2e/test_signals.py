@@ -173,7 +173,9 @@ def test_the_coin_keeps_memories_from_a_share_of_turns_and_both_sides_are_told(h
     (memory,) = (f.read(Memory) for f in half.house.home.facts.page("crab", MEMORY))
     looks = Reply(calls=(("search_my_history", {"query": "太郎さんの好きなもの"}),))
     for n in range(8):
-        answer = "抹茶をどうぞ。" if n % 2 else "わかりません。"
+        # Words of the message or of the query say nothing of a memory that has them too.
+        vain = ("わかりません。", "太郎さんの好きなものですか。")
+        answer = "抹茶をどうぞ。" if n % 2 else vain[n // 2 % 2]
         half.say("太郎さんに何を出そう?", (looks, Reply(answer)), "jiro")
     searched = told(half.house)[1:]
     assert {each.hidden for each in searched} == {True, False}

@@ -269,3 +269,26 @@ def test_each_piece_is_tried_anew_as_often(tell: Tell) -> None:
     told = tell("one two", Page(trouble=[*troubles, None, *troubles]))
     told.until_the_end()
     assert told.state is DeliveryState.SENT
+
+
+@pytest.mark.parametrize("text", ["やあ", "Hello"])
+def test_of_two_workers_with_the_same_message_one_speaks(tell: Tell, text: str) -> None:
+    told = tell(text, Page(repeats=False))
+    queue = told.world.runtime.home.deliveries
+    delivery = queue.receive(visibility_seconds=60, wait_seconds=0)
+    assert delivery is not None
+    outbox = told.world.runtime.home.outbox
+    before = outbox.get(PLACE.target, told.utterance.key)
+    assert deliver(told.world.runtime, delivery) is MessageOutcome.FINISHED
+
+    class Late(Counting):
+        """What the other worker had read before this one was done."""
+
+        def get(self, target: str, key: str) -> Utterance:
+            return before
+
+    late: Any = Late(outbox, told.marks)
+    runtime = replace(told.world.runtime, home=replace(told.world.runtime.home, outbox=late))
+    assert deliver(runtime, delivery) is MessageOutcome.FINISHED
+    assert told.page.sent == [text]
+    assert told.state is DeliveryState.SENT

@@ -3,8 +3,10 @@
 import dataclasses
 from pathlib import Path
 
+from opencrab.domain.turn.turn import DELIVERIES_WITHOUT_PROGRESS
 from opencrab.engine.turn.background import run_background
 from opencrab.engine.turn.pace import MessageOutcome, Pace
+from tests.crash.scheduling import Killed
 from tests.e2e.house import House
 from tests.unit.engine.compacting import EVERY, ask, grow, house, summaries
 
@@ -39,5 +41,27 @@ def test_a_turn_that_no_job_serves_ends_as_failed_and_is_kept(tmp_path: Path) ->
     carried(made, jobs=False)
     ((_, reason),) = made.home.compactions.dead(10)
     assert "no background job serves turn" in reason
+    assert not summaries(made)
+    made.close()
+
+
+def test_a_summary_that_kills_its_workers_is_given_up(tmp_path: Path) -> None:
+    made, _ = house(tmp_path)
+    grow(made, EVERY)
+    ask(made)
+
+    def dies() -> None:
+        raise Killed
+
+    made.interrupt(dies)
+    died = 0
+    for _ in range(20):
+        try:
+            while made.compact():
+                pass
+        except Killed:
+            died += 1
+        made.clock.advance(3_600)
+    assert died == DELIVERIES_WITHOUT_PROGRESS
     assert not summaries(made)
     made.close()
