@@ -13,7 +13,7 @@ from opencrab.domain.erasure.request import FORGOTTEN, Scope, Wish
 from opencrab.domain.errors import NotFound
 from opencrab.engine.erasure.erase import forget
 from opencrab.engine.memory.archive.export import Wanted, export
-from opencrab.engine.memory.reading import log, logs
+from opencrab.engine.memory.reading import logs, session_log
 from tests.crash.errand import RICH
 from tests.crash.outside import Reply
 from tests.e2e.conftest import Build
@@ -84,9 +84,9 @@ def test_who_left_carries_away_what_they_heard(left: House) -> None:
     assert SAID in read(left)
     assert AGAIN in read(left)
     (found,), _ = logs(left.runtime.home, "crab", after=None, limit=9)
-    assert found == log(left.runtime.home, "crab", "s")
+    assert found == session_log(left.runtime.home, "crab", "s")
     with pytest.raises(NotFound):
-        log(left.runtime.home, "squid", "s")
+        session_log(left.runtime.home, "squid", "s")
 
 
 def test_an_index_of_who_left_knows_what_they_heard(left: House) -> None:

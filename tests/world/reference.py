@@ -12,12 +12,12 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.adapters.world_envelope import Ed25519Envelopes
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.world.binding import Envelope, World, WorldRole
-from opencrab.domain.world.catalogue import inbound, outbound, outbound_coded
+from opencrab.domain.world.catalogue import inbound_messages, outbound, outbound_coded
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.world.binding import NewBinding, Reception, bind, receive
 from opencrab.ports.world import KeyPair, WorldLink
 
-CODES = {message.name: message.code for message in (*outbound(), *inbound())}
+CODES = {message.name: message.code for message in (*outbound(), *inbound_messages())}
 _NONCES = count(1)
 
 

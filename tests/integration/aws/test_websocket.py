@@ -137,7 +137,7 @@ class Function:
 
     def watching(self) -> list[str]:
         found = connections.watchers(self.house.runtime, WATCHED)
-        return sorted(connections.connection_of(fact) for fact in found)
+        return sorted(connections.connection_id_of(fact) for fact in found)
 
     def _status(self, event: dict[str, Any]) -> int:
         answer = self.handle(event)

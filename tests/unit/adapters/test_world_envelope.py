@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from opencrab.adapters.world_envelope import Ed25519Envelopes
 from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.domain.world.binding import ENVELOPE_BYTES, Envelope
-from opencrab.domain.world.catalogue import inbound, outbound
+from opencrab.domain.world.catalogue import inbound_messages, outbound
 from tests.soak import examples
 from tests.unit.domain.world.test_catalogue import example
 from tests.world.reference import damaged
@@ -33,7 +33,7 @@ def envelope(**changes: object) -> Envelope:
 
 
 def test_every_message_comes_back_as_it_was_sent() -> None:
-    for message in (*outbound(), *inbound()):
+    for message in (*outbound(), *inbound_messages()):
         body = message.to_wire(example(message))
         sent = envelope(code=message.code, body=body, reply_to="ab" * 16)
         opened = ENVELOPES.opened(ENVELOPES.sealed(sent, KEY.private_key))

@@ -12,7 +12,7 @@ from opencrab.domain.world.catalogue import (
     Field,
     WorldMessage,
     from_wire,
-    inbound,
+    inbound_messages,
     outbound,
     outbound_named,
 )
@@ -49,8 +49,8 @@ def example(message: WorldMessage) -> dict[str, Any]:
 
 
 def test_there_are_41_to_send_and_5_to_receive_each_with_a_code_and_a_name_of_its_own() -> None:
-    assert (len(outbound()), len(inbound())) == (41, 5)
-    everything = (*outbound(), *inbound())
+    assert (len(outbound()), len(inbound_messages())) == (41, 5)
+    everything = (*outbound(), *inbound_messages())
     assert len({message.code for message in everything}) == 46
     assert len({message.name for message in everything}) == 46
 
@@ -71,7 +71,7 @@ def test_a_code_lies_in_the_range_of_its_daemon() -> None:
 
 
 def test_rows_say_what_the_original_says() -> None:
-    codes = {message.name: message.code for message in (*outbound(), *inbound())}
+    codes = {message.name: message.code for message in (*outbound(), *inbound_messages())}
     assert codes["AGENT_STATUS"] == 0x0102
     assert codes["REGISTRY_QUERY"] == 0x020A
     assert codes["BOUNTY_CLAIM"] == 0x0311

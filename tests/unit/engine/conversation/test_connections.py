@@ -96,7 +96,7 @@ class Place:
         (fact,) = [
             each
             for each in connections.watchers(self.runtime, S1)
-            if connections.connection_of(each) == connection_id
+            if connections.connection_id_of(each) == connection_id
         ]
         return [line.text for line in connections.told_next(self.runtime.home, "s1", fact)]
 
@@ -245,10 +245,10 @@ def test_whoever_closes_is_forgotten_with_all_that_they_watched(place: Place) ->
     connections.close_connection(place.runtime.home.facts, ODD)
     for watched in (S1, S2, HANA):
         (left,) = connections.watchers(place.runtime, watched)
-        assert connections.connection_of(left) == "other"
+        assert connections.connection_id_of(left) == "other"
     connections.close_connection(place.runtime.home.facts, ODD)
     facts = place.runtime.home.facts.page(INSTALLATION_FACTS, CONNECTION)
-    assert [connections.connection_of(fact) for fact in facts] == ["other"]
+    assert [connections.connection_id_of(fact) for fact in facts] == ["other"]
 
 
 def test_unwatching_ends_one_and_leaves_the_rest(place: Place) -> None:

@@ -15,7 +15,7 @@ from opencrab.domain.models.preferences import DatedPrice
 from opencrab.domain.models.price_check import NewPrices, sorted_out
 from opencrab.domain.money.budget import Price
 from opencrab.engine.models.preferences import change_prices
-from opencrab.engine.models.price_list import PRICE_ROW, price_on, refresh
+from opencrab.engine.models.price_list import PRICE_ROW, fetch_public_prices, price_on
 from tests.contract.example import NOW
 from tests.unit.engine.known_world import World
 
@@ -82,12 +82,12 @@ def test_a_days_price_is_known_when_others_came_after_it(priced: World) -> None:
     first, cheap = price(priced, NAME), price(priced, OTHER)
     dearer, dearest = raised(first, 120), raised(first, 150)
     assert price_on(facts, NAME, TODAY, now=first) == first, "nothing ever changed"
-    assert refresh(runtime, listing(TODAY, gpt_4o=dearer)) == (1, {})
+    assert fetch_public_prices(runtime, listing(TODAY, gpt_4o=dearer)) == (1, {})
     charged = price(priced, NAME)
     assert charged != first
     priced.clock.advance(3 * 86_400)
     later = TODAY + timedelta(days=3)
-    assert refresh(runtime, listing(later, gpt_4o=dearest, gpt_4o_mini=dearest))[0] == 2
+    assert fetch_public_prices(runtime, listing(later, gpt_4o=dearest, gpt_4o_mini=dearest))[0] == 2
     last = price(priced, NAME)
     for day, cost in ((-1, first), (0, charged), (2, charged), (3, last), (30, last)):
         found = price_on(facts, NAME, TODAY + timedelta(days=day), now=last)
@@ -98,16 +98,16 @@ def test_a_days_price_is_known_when_others_came_after_it(priced: World) -> None:
 
 def test_the_same_list_again_writes_nothing(priced: World) -> None:
     new = raised(price(priced, NAME), 110)
-    assert refresh(priced.runtime, listing(TODAY, gpt_4o=new))[0] == 1
+    assert fetch_public_prices(priced.runtime, listing(TODAY, gpt_4o=new))[0] == 1
     version = priced.runtime.home.preferences.get().version
-    assert refresh(priced.runtime, listing(TODAY, gpt_4o=new)) == (0, {})
+    assert fetch_public_prices(priced.runtime, listing(TODAY, gpt_4o=new)) == (0, {})
     assert priced.runtime.home.preferences.get().version == version
     assert rows(priced) == 1
 
 
 def test_a_price_that_falls_far_stays_and_is_told(priced: World) -> None:
     before = price(priced, NAME)
-    taken, refused = refresh(priced.runtime, listing(TODAY, gpt_4o=raised(before, 1)))
+    taken, refused = fetch_public_prices(priced.runtime, listing(TODAY, gpt_4o=raised(before, 1)))
     assert (taken, set(refused)) == (0, {NAME})
     assert price(priced, NAME) == before
     assert rows(priced) == 0
@@ -118,7 +118,7 @@ def test_a_change_by_hand_gets_its_row_with_the_next_night(priced: World) -> Non
     new = raised(before, 130)
     change_prices(priced.runtime, {NAME: DatedPrice(price=new, as_of=TODAY)})
     other = raised(price(priced, OTHER), 130)
-    refresh(priced.runtime, listing(TODAY, gpt_4o_mini=other))
+    fetch_public_prices(priced.runtime, listing(TODAY, gpt_4o_mini=other))
     assert (
         price_on(priced.runtime.home.facts, NAME, TODAY, now=None) == price(priced, NAME) != before
     )
@@ -131,7 +131,7 @@ def test_without_a_list_nothing_changes(priced: World, error: Exception) -> None
         raise error
 
     with pytest.raises(type(error)):
-        refresh(priced.runtime, fetch)
+        fetch_public_prices(priced.runtime, fetch)
     assert priced.runtime.home.preferences.get().version == 0
 
 

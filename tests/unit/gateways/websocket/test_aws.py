@@ -52,7 +52,7 @@ class Function:
 
     def opened(self) -> list[str]:
         facts = self.world.runtime.home.facts.page("installation", CONNECTION)
-        return [connections.connection_of(fact) for fact in facts]
+        return [connections.connection_id_of(fact) for fact in facts]
 
 
 @pytest.fixture

@@ -71,7 +71,7 @@ class Desk:
 
     def watching(self, watched: Watched = S1) -> list[str]:
         found = connections.watchers(self.world.runtime, watched)
-        return sorted(connections.connection_of(fact) for fact in found)
+        return sorted(connections.connection_id_of(fact) for fact in found)
 
 
 @pytest.fixture

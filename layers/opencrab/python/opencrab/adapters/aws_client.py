@@ -104,7 +104,7 @@ def is_forbidden(error: Exception) -> bool:
     return error_code(error) in _FORBIDDEN
 
 
-def unavailable(what: str, error: Exception, *, permissions: str) -> Unavailable:
+def unavailable_error(what: str, error: Exception, *, permissions: str) -> Unavailable:
     """The error for anything that may pass by itself, or once an operator has helped."""
     code = error_code(error)
     if is_forbidden(error):

@@ -17,7 +17,7 @@ from opencrab.adapters.aws_client import (
     client,
     error_code,
     is_forbidden,
-    unavailable,
+    unavailable_error,
 )
 from opencrab.domain.access.secret import require_secret
 from opencrab.domain.errors import Invalid, OpenCrabError, Unavailable
@@ -263,4 +263,4 @@ def _translate_error(error: Exception, place: str, permission: str, deed: str) -
             f"{place!r} did not take the secret: {code}",
             cure="if a parameter of this name is no SecureString, delete it and try again",
         )
-    return unavailable(f"the store of secrets {place!r}", error, permissions=permission)
+    return unavailable_error(f"the store of secrets {place!r}", error, permissions=permission)

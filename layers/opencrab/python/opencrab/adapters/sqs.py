@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from opencrab.adapters.aws_client import AWS_ERRORS, error_code, error_text, unavailable
+from opencrab.adapters.aws_client import AWS_ERRORS, error_code, error_text, unavailable_error
 from opencrab.domain.errors import Invalid, OpenCrabError, TooLarge, Unavailable
 from opencrab.ports.turn.queue import Delivery, check_delay
 
@@ -253,7 +253,7 @@ def _translate_error(error: Exception, url: str, permission: str) -> OpenCrabErr
         return Unavailable(
             f"{what} does not exist", cure="deploy the stack again, or correct the queue's URL"
         )
-    return unavailable(what, error, permissions=permission)
+    return unavailable_error(what, error, permissions=permission)
 
 
 def _name(url: str) -> str:

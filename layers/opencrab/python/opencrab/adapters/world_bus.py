@@ -9,7 +9,7 @@ import binascii
 import json
 from typing import Any
 
-from opencrab.adapters.aws_client import AWS_ERRORS, unavailable
+from opencrab.adapters.aws_client import AWS_ERRORS, unavailable_error
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.world.binding import ENVELOPE_BYTES, Envelope
 
@@ -36,7 +36,7 @@ class EventBridgeBus:
         try:
             answer = self._client.put_events(Entries=[entry])
         except AWS_ERRORS as error:
-            raise unavailable(
+            raise unavailable_error(
                 f"the bus {self._bus!r} to worlds", error, permissions="events:PutEvents"
             ) from error
         if answer.get("FailedEntryCount"):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from opencrab.engine.models.price_list import refresh
+from opencrab.engine.models.price_list import fetch_public_prices
 
 if TYPE_CHECKING:
     from opencrab.adapters.providers.transport.exchange import Transport
@@ -29,6 +29,6 @@ def nightly(
         def fetch(known: "Mapping[str, Price | None]", limits: "Mapping[str, int]") -> "NewPrices":
             return newest_prices(transport(), url, known, today, limits=limits)
 
-        return refresh(runtime, fetch)[0]
+        return fetch_public_prices(runtime, fetch)[0]
 
     return price

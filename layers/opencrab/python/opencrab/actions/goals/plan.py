@@ -21,8 +21,8 @@ from opencrab.domain.goals.goal import (
     GoalSource,
     Line,
     PlannedTask,
+    goal_id_of,
     goal_key,
-    goal_of,
     with_plan,
 )
 from opencrab.domain.goals.plan import PLAN, plan_key, replan
@@ -226,7 +226,7 @@ def _with_plan(context: ActionContext, fact: Fact, goal: Goal) -> ActionResult:
 )
 def start_task(arguments: StartTask, context: ActionContext) -> ActionResult:
     """Begin to carry out a goal: its tasks run in order, after this turn and goals before it."""
-    _, goal = _own_goal(context, goal_of(arguments.task_id))
+    _, goal = _own_goal(context, goal_id_of(arguments.task_id))
     if goal.runs:
         raise Conflict(f"{goal.id} has begun already")
     if goal.horizon is Horizon.ASPIRATION:

@@ -164,7 +164,7 @@ class DirectorySnapshots:
         descriptor = self._disk.open_file(growing, flags, 0o600)
         try:
             if described is not None and file is not None:
-                self._write(descriptor, _head().dump_json(described).ljust(HEAD_BYTES))
+                self._write(descriptor, _header_format().dump_json(described).ljust(HEAD_BYTES))
                 with file.open("rb") as content:
                     while chunk := content.read(_CHUNK):
                         self._write(descriptor, chunk)
@@ -192,7 +192,7 @@ class DirectorySnapshots:
 
 
 @cache
-def _head() -> TypeAdapter[Snapshot]:
+def _header_format() -> TypeAdapter[Snapshot]:
     """Made by the first who needs it, which most starts do not."""
     return TypeAdapter(Snapshot)
 
@@ -221,7 +221,7 @@ def _are_one(one: Path, other: Path) -> bool:
 def _read_snapshot_head(file: BufferedReader, agent_id: str, number: int) -> Snapshot | None:
     """What a file's head says, if it is of this agent and this number."""
     try:
-        snapshot = _head().validate_json(file.read(HEAD_BYTES))
+        snapshot = _header_format().validate_json(file.read(HEAD_BYTES))
     except ValidationError:
         return None
     own = snapshot.agent_id == agent_id and _number(snapshot.version) == number

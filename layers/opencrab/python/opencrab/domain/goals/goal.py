@@ -241,7 +241,7 @@ class Goal(Value):
 _GOAL_OF = re.compile(r"^(G[1-9][0-9]{0,5})(-T[1-9][0-9]?)?$")
 
 
-def goal_of(label: str) -> str:
+def goal_id_of(label: str) -> str:
     """The goal that a label such as G1 or G1-T2 belongs to; raises Invalid for anything else."""
     found = _GOAL_OF.match(label)
     if found is None:

@@ -270,7 +270,7 @@ def _grades(turns: Iterable[Judged], grades: Mapping[str, float]) -> dict[str, t
     by_turn = {each.signals.turn_id: each for each in turns}
     found = dict[str, list[Graded]]()
     for row_id, grade in grades.items():
-        turn = by_turn.get(_turn_of(row_id))
+        turn = by_turn.get(_turn_id_of(row_id))
         model = "" if turn is None else _graded_model(turn.signals, row_id)
         if turn is None or not model or not 0 <= grade <= 1:
             continue
@@ -285,7 +285,7 @@ def bin_of(grade: float) -> int:
     return min(int(grade * BINS), BINS - 1)
 
 
-def _turn_of(row_id: str) -> str:
+def _turn_id_of(row_id: str) -> str:
     """The turn that a metrics id names between its time and its number."""
     return row_id.partition("-")[2].rpartition("-")[0]
 

@@ -204,7 +204,7 @@ def _field(text: str) -> Field:
 
 
 @cache
-def inbound() -> tuple[WorldMessage, ...]:
+def inbound_messages() -> tuple[WorldMessage, ...]:
     """What agents receive, as the original lists it."""
     return _parse_messages(INBOUND_TABLE)
 
@@ -225,7 +225,7 @@ def outbound_named(name: str) -> WorldMessage:
 
 def inbound_coded(code: int) -> WorldMessage | None:
     """The message of this code that agents receive, if there is one."""
-    return next((message for message in inbound() if message.code == code), None)
+    return next((message for message in inbound_messages() if message.code == code), None)
 
 
 def outbound_coded(code: int) -> WorldMessage | None:

@@ -60,7 +60,7 @@ def admit_item(runtime: Runtime, item: DueItem) -> None:
 def _is_for_later(agents: Agents, item: DueItem) -> bool:
     if item.task is None or item.message.authority is not Authority.SELF:
         return False
-    agent = agents.get(_agent_of(item)).agent
+    agent = agents.get(_agent_id_of(item)).agent
     return agent.status is not AgentStatus.ACTIVE or not agent.heartbeat.acts_unasked
 
 
@@ -85,7 +85,7 @@ def _rest(runtime: Runtime, item: DueItem) -> None:
     _without_turn(runtime, item, rests)
 
 
-def _agent_of(item: DueItem) -> str:
+def _agent_id_of(item: DueItem) -> str:
     """The agent whose goal an item is a turn of."""
     return item.id.removeprefix("goal-").rpartition("-G")[0]
 
@@ -99,7 +99,7 @@ def _without_turn(
     """
     if item.task is None:
         return
-    agent_id = _agent_of(item)
+    agent_id = _agent_id_of(item)
     with suppress(NotFound):
         profile = runtime.home.agents.get(agent_id)
         for _ in range(ATTEMPTS):

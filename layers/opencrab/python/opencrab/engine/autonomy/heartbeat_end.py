@@ -9,7 +9,7 @@ from opencrab.domain.agents.event import HAPPENING, MOST
 from opencrab.domain.autonomy.vital_signs import CHANNELS, REST, VitalSigns, vital_signs_fact
 from opencrab.domain.document import Fact
 from opencrab.domain.errors import Changed
-from opencrab.domain.goals.goal import GOAL, Goal, goal_key, goal_of
+from opencrab.domain.goals.goal import GOAL, Goal, goal_id_of, goal_key
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory, clear_outlived
 from opencrab.domain.turn.record import action_name
 from opencrab.domain.turn.turn import UNASKED, Trigger, Turn, TurnStatus
@@ -103,7 +103,7 @@ def _clear_working_memory(work: Work) -> Fact | None:
         return clear_after(facts, turn.agent_id, turn.id)
     if turn.task is None:
         return None
-    goal_name = (GOAL, goal_key(goal_of(turn.task)))
+    goal_name = (GOAL, goal_key(goal_id_of(turn.task)))
     found = facts.several(turn.agent_id, (WORKING, WORKING), goal_name)
     stored_now = {fact.kind: fact for fact in found}
     memory, goal = stored_now.get(WORKING), stored_now.get(GOAL)

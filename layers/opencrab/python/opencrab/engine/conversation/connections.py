@@ -303,7 +303,7 @@ def key_of(connection_id: str) -> str:
     return connection_id.encode().hex()
 
 
-def connection_of(fact: Fact) -> str:
+def connection_id_of(fact: Fact) -> str:
     """The connection whose fact this is."""
     return bytes.fromhex(fact.id).decode()
 

@@ -19,8 +19,8 @@ from opencrab.domain.goals.goal import (
     Receipt,
     Task,
     TaskStatus,
+    goal_id_of,
     goal_message,
-    goal_of,
     task_message,
 )
 from opencrab.domain.turn.record import action_name
@@ -128,7 +128,7 @@ def _following(work: Work, ending: TurnEnding) -> FollowUp:
     board = GoalBoard.of(facts, work.profile, now)
     told: list[str] = []
     if work.turn.task is not None:
-        goal = board.goal(goal_of(work.turn.task))
+        goal = board.goal(goal_id_of(work.turn.task))
         if goal is not None and goal.turn_id == work.turn.id:
             goal = goal.replaced(spent_micro_usd=goal.spent_micro_usd + ending.turn.spent)
             _advance(work, board, goal, _End(status, speech or _last_speech_text(work)), told)
@@ -141,7 +141,7 @@ def _owner_requests(work: Work, board: GoalBoard) -> list[str]:
     """What the agent needs its owner for, where its own goal waits now."""
     if work.turn.task is None:
         return []
-    goal = board.goal(goal_of(work.turn.task))
+    goal = board.goal(goal_id_of(work.turn.task))
     return [] if goal is None else self_goals.asks_aloud(goal, board)
 
 
@@ -170,7 +170,7 @@ def _release_abandoned_goal(home: Home, clock: Clock, turn: Turn, why: str) -> F
     except NotFound:
         return FollowUp()
     board = GoalBoard.of(home.facts, profile, clock.now())
-    goal = board.goal(goal_of(turn.task))
+    goal = board.goal(goal_id_of(turn.task))
     if goal is None or goal.turn_id != turn.id:
         return FollowUp()
     if not goal.status.is_end:
@@ -192,7 +192,7 @@ def _last_speech_text(work: Work) -> str:
 
 def _started_goal_ids(work: Work) -> list[str]:
     """Goals that this turn took up; its own goes on anyway."""
-    own = None if work.turn.task is None else goal_of(work.turn.task)
+    own = None if work.turn.task is None else goal_id_of(work.turn.task)
     names = [
         effect.goal
         for effect in work.transcript.effects

@@ -14,8 +14,8 @@ from opencrab.domain.goals.goal import (
     Goal,
     GoalSource,
     GoalStatus,
+    goal_id_of,
     goal_key,
-    goal_of,
 )
 from opencrab.domain.goals.value_estimate import Horizon
 from opencrab.domain.identifier import stable_id
@@ -235,7 +235,7 @@ def steer(
 def goals(home: Home, agent_id: str, *, after: str = "", limit: int = 50) -> tuple[Goal, ...]:
     """An agent's goals, newest first; `after` is the id of the last one seen."""
     home.agents.get(agent_id)
-    place = goal_key(goal_of(after)) if after else ""
+    place = goal_key(goal_id_of(after)) if after else ""
     found = home.facts.page(agent_id, GOAL, after=place, limit=limit, newest_first=True)
     return tuple(fact.read(Goal) for fact in found)
 

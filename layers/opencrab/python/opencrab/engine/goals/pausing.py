@@ -4,7 +4,7 @@ from contextlib import suppress
 
 from opencrab.domain.document import Fact
 from opencrab.domain.errors import Changed, Conflict, NotFound
-from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, Pause, goal_key, goal_of
+from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, Pause, goal_id_of, goal_key
 from opencrab.domain.turn.turn import Stop, Turn
 from opencrab.engine.goals.panel_notice import tell_panel
 from opencrab.engine.goals.queue import GoalBoard, release_place
@@ -16,7 +16,7 @@ ATTEMPTS = 5
 
 def goal_fact(facts: Facts, agent_id: str, label: str) -> Fact:
     """The fact of a goal, by its id or by that of one of its tasks; raises NotFound, Invalid."""
-    found = facts.get(agent_id, GOAL, goal_key(goal_of(label)))
+    found = facts.get(agent_id, GOAL, goal_key(goal_id_of(label)))
     if found is None:
         raise NotFound(
             f"agent {agent_id!r} has no goal {label!r}", cure="list them with the agent's goals"

@@ -17,8 +17,8 @@ from opencrab.domain.goals.goal import (
     GoalStatus,
     TaskStatus,
     completion,
+    goal_id_of,
     goal_key,
-    goal_of,
     task_message,
 )
 from opencrab.domain.turn.account import CallAccount, StepAccount, TurnAccount
@@ -231,7 +231,7 @@ class _Teller:
     def _goal(self, label: str | None) -> Goal | None:
         if label is None:
             return None
-        fact = self._runtime.home.facts.get(self._turn.agent_id, GOAL, goal_key(goal_of(label)))
+        fact = self._runtime.home.facts.get(self._turn.agent_id, GOAL, goal_key(goal_id_of(label)))
         return None if fact is None else fact.read(Goal)
 
     def _sentence(self, told: CallAccount) -> str:

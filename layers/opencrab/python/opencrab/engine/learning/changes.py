@@ -37,7 +37,7 @@ from opencrab.domain.learning.skill_lifecycle import index_skill, promote_skill
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SkillStatus
 from opencrab.engine.learning.experience_changes import Beside, is_there, restoring
-from opencrab.engine.learning.undo import WAS_PINNED, before_it, let_go, mix_and_best, skill_before
+from opencrab.engine.learning.undo import WAS_PINNED, let_go, mix_and_best, mix_before, skill_before
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.agents import Agents
 from opencrab.ports.documents import Facts
@@ -284,7 +284,7 @@ def _taking_back(runtime: Runtime, agent_id: str, back: Adjustment) -> LearningC
     if back.kind is AdjustmentKind.EXPERIENCE:
         beside = restoring(runtime.home.facts, runtime.clock, agent_id, back)
         return LearningChange(back, was=AdjustmentState.APPLIED, beside=beside)
-    again = before_it(_recent(runtime.home.facts, agent_id, _EVER), back)
+    again = mix_before(_recent(runtime.home.facts, agent_id, _EVER), back)
     alter = _back(runtime, agent_id, back)
     return LearningChange(back, alter, was=AdjustmentState.APPLIED, again=again)
 

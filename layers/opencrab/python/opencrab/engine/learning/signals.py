@@ -13,7 +13,7 @@ from opencrab.domain.access.authority import taints
 from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, TaskStatus, goal_key, goal_of
+from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, TaskStatus, goal_id_of, goal_key
 from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, Served, Signals, skills_on_trial
 from opencrab.domain.text.correction import AGAIN_WITHIN, corrects, says_again
 from opencrab.domain.text.terms import telling
@@ -261,7 +261,7 @@ def _goal(work: Work, facts: Iterable[Fact]) -> Goal | None:
     """The goal that the turn served, as its end leaves it."""
     if work.turn.task is None:
         return None
-    key = goal_key(goal_of(work.turn.task))
+    key = goal_key(goal_id_of(work.turn.task))
     left = [fact for fact in facts if fact.kind == GOAL and fact.id == key and fact.body]
     return left[-1].read(Goal) if left else work.served
 

@@ -48,7 +48,7 @@ def skill_before(
     return before
 
 
-def before_it(listed: Iterable[Adjustment], found: Adjustment) -> Adjustment | None:
+def mix_before(listed: Iterable[Adjustment], found: Adjustment) -> Adjustment | None:
     """The change that made the mix that a later one ended; the others that it ended were proposals.
 
     Those were made later than what held then, so the oldest is it.

@@ -110,7 +110,7 @@ def logs(
     return _logs(home.journal, found), after
 
 
-def log(home: Home, agent_id: str, session_id: str) -> Log:
+def session_log(home: Home, agent_id: str, session_id: str) -> Log:
     """One session with its size; raises NotFound."""
     return _log(home.journal, session_of(home.sessions, agent_id, session_id))
 

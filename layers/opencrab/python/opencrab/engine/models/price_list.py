@@ -52,7 +52,7 @@ class PriceRow(Value):
         return f"{stable_id(self.name)}-{self.since.isoformat()}"
 
 
-def refresh(runtime: Runtime, fetch: Fetch) -> tuple[int, Mapping[str, Fall]]:
+def fetch_public_prices(runtime: Runtime, fetch: Fetch) -> tuple[int, Mapping[str, Fall]]:
     """Take over what the public list says, and keep a row for each price that changed.
 
     The number of prices taken, and those that fall too far and changed nothing. Raises Unavailable

@@ -16,7 +16,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.event import Happening
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
 from opencrab.domain.errors import NotFound
-from opencrab.domain.goals.goal import GOAL, Goal, goal_of
+from opencrab.domain.goals.goal import GOAL, Goal, goal_id_of
 from opencrab.domain.turn.turn import UNASKED, Trigger
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import MicroUsd, Value
@@ -200,7 +200,7 @@ def without_reason(
     found, unseen = set[str](), sorted(told)
     for turn in sorted(turns, key=lambda each: each.at):
         if turn.task is not None:
-            if not _was_open(goals.get(goal_of(turn.task)), turn.at):
+            if not _was_open(goals.get(goal_id_of(turn.task)), turn.at):
                 found.add(turn.id)
         elif turn.trigger in UNASKED:
             until = [at for at in unseen if at < turn.at] or [at for at in unseen if at == turn.at]

@@ -58,7 +58,7 @@ def act(work: Work, call: Call) -> None:
     # None is no answer yet, and approves() answers for exactly these arguments: words that changed
     # after a human said yes were never approved.
     if approved is False:
-        _reject(work, ready)
+        _stop_as_rejected(work, ready)
         return
     for _ in range(_TRIES):
         ruling = _ruling(work, ready)
@@ -283,7 +283,7 @@ def _wait(work: Work, ready: Ready) -> None:
     )
 
 
-def _reject(work: Work, ready: Ready) -> None:
+def _stop_as_rejected(work: Work, ready: Ready) -> None:
     result = ActionResult.failed("not approved by a human; the turn ends here")
     record = call_result(work, ready.call, CallState.REFUSED, result)
     notice = phrase("rejected", work.profile.agent.language, what=ready.what)

@@ -65,7 +65,7 @@ def decide(work: Work) -> int | None:
         return None
     try:
         work.runtime.models.refresh(boundary.settings_version)
-        seconds = _next(work, boundary)
+        seconds = _ask_next_model(work, boundary)
     except Exhausted as error:
         notice = budget_phrase(error.field, language)
         close(work, TurnStatus.EXHAUSTED, notice=notice, note=error.message)
@@ -78,7 +78,7 @@ def decide(work: Work) -> int | None:
     return seconds
 
 
-def _next(work: Work, boundary: Boundary) -> int | None:
+def _ask_next_model(work: Work, boundary: Boundary) -> int | None:
     """Ask whoever is to be asked now, or say how long to wait."""
     models, context = work.runtime.models, _context(work)
     work.limits = _limits(work, boundary)

@@ -2,7 +2,7 @@
 
 from opencrab.domain.access.authority import clearance_level
 from opencrab.domain.conversation.message import Audience, Line
-from opencrab.domain.goals.goal import GOAL, Goal, goal_key, goal_of
+from opencrab.domain.goals.goal import GOAL, Goal, goal_id_of, goal_key
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Rules, Runtime
@@ -28,7 +28,7 @@ def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> Work:
     around = look_around(runtime.home.facts, turn, profile)
     goal = None if around is None else around.served
     if around is None and turn.task is not None:
-        goal = runtime.home.facts.get(turn.agent_id, GOAL, goal_key(goal_of(turn.task)))
+        goal = runtime.home.facts.get(turn.agent_id, GOAL, goal_key(goal_id_of(turn.task)))
     read = any(line.taints_reader(turn.agent_id) for line in history)
     return Work(
         runtime=runtime,

@@ -34,7 +34,7 @@ _TRIES = 5
 Moved = TypeVar("Moved")
 
 
-def turn_of(body: str) -> str:
+def turn_id_of(body: str) -> str:
     """The turn that a queue message names; raises Invalid for anything but version 1."""
     try:
         message = json.loads(body)
@@ -53,7 +53,7 @@ def is_suspect(journal: Journal, delivery: Delivery) -> bool:
     if delivery.count <= 1:
         return False
     try:
-        return journal.header(turn_of(delivery.body)).is_suspect
+        return journal.header(turn_id_of(delivery.body)).is_suspect
     except (Invalid, NotFound):
         return False
 
@@ -73,7 +73,7 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome
     claimed = None
     try:
         claimed = runtime.home.journal.claim(
-            turn_of(delivery.body),
+            turn_id_of(delivery.body),
             lease_until=runtime.clock.now() + lease,
             receipt=delivery.receipt,
         )
@@ -241,7 +241,7 @@ def _wait_or_stop(work: Work, stop: Stop) -> None:
         return
     if any(is_resumed(work) for is_resumed in work.runtime.consequences.is_resumed):
         return
-    done = "; ".join(_deeds(work)) or phrase("nothing_yet", language)
+    done = "; ".join(_latest_deeds(work)) or phrase("nothing_yet", language)
     text = phrase("paused", language, label=work.turn.task or work.turn.id, done=done)
     # Resumed and paused again before it went on, it has told this already.
     lines = () if work.turn.note == _PAUSED else (work.line(LineKind.SYSTEM, text),)
@@ -250,7 +250,7 @@ def _wait_or_stop(work: Work, stop: Stop) -> None:
     )
 
 
-def _deeds(work: Work) -> list[str]:
+def _latest_deeds(work: Work) -> list[str]:
     """The newest things that this turn has done, a short line each."""
     told = [
         f"{receipt.action} {receipt.path}" if receipt.path else receipt.action

@@ -22,7 +22,7 @@ from opencrab.engine.conversation.connections import (
     Holders,
     Watcher,
     close_connection,
-    connection_of,
+    connection_id_of,
     told_next,
     watchers,
 )
@@ -109,7 +109,7 @@ class Pusher:
 
         Whoever has more to be told at the deadline, by the clock's milliseconds, is cut.
         """
-        connection_id = connection_of(watcher)
+        connection_id = connection_id_of(watcher)
         try:
             self._holders.get(watcher.read(Watcher).key)
         except Unauthenticated:
@@ -193,7 +193,7 @@ class Pusher:
                     yield found
 
     def _drop(self, watcher: Fact) -> None:
-        self.cut(connection_of(watcher))
+        self.cut(connection_id_of(watcher))
         self._forget(watcher)
 
     def _forget(self, watcher: Fact) -> None:

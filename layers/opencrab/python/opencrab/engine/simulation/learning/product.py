@@ -41,7 +41,7 @@ from opencrab.engine.learning.nightly.models import (
 )
 from opencrab.engine.learning.nightly.skills import decide_trials
 from opencrab.engine.learning.snapshot import Findings
-from opencrab.engine.learning.undo import before_it
+from opencrab.engine.learning.undo import mix_before
 from opencrab.engine.simulation.learning.policies import Day, SkillDecision, fitting
 from opencrab.engine.simulation.learning.world import (
     START,
@@ -135,7 +135,7 @@ class Ours:
         if made is None:
             return False
         mind = mixed_as(self.mind, made.subject, made.before)
-        before = before_it(self.adjustments, made)
+        before = mix_before(self.adjustments, made)
         kept = mix_of(mind, made.subject)
         held = {} if before is None else before.after
         return held == ({} if kept is None else {"weights": kept.weights})
@@ -215,7 +215,7 @@ class Ours:
 
     def _take_back(self, found: Findings, made: Adjustment) -> None:
         self.mind = mixed_as(self.mind, made.subject, made.before)
-        again = before_it(self.adjustments, made)
+        again = mix_before(self.adjustments, made)
         back = end_adjustment(made, AdjustmentState.ROLLED_BACK, found.at, found.period)
         for place, each in enumerate(self.adjustments):
             if each.id == made.id:

@@ -250,7 +250,7 @@ def run_quality_drop(of: LearningWorld, nights: int) -> Dropped:
     for day in range(nights):
         pupil.live(day, tuple(of.day(day)))
         if not found.night:
-            fresh = _chosen_anew(rule, day)
+            fresh = _first_adjustment_of_day(rule, day)
             if fresh is not None:
                 model = rule.routing.aliases[top(fresh.after)]
                 pupil.worse[model] = LOSS
@@ -266,7 +266,7 @@ def run_quality_drop(of: LearningWorld, nights: int) -> Dropped:
     return found
 
 
-def _chosen_anew(rule: Ours, day: int) -> Adjustment | None:
+def _first_adjustment_of_day(rule: Ours, day: int) -> Adjustment | None:
     fresh = (
         each
         for each in rule.adjustments

@@ -9,7 +9,7 @@ from opencrab.domain.agents.event import HAPPENING, Happening
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
 from opencrab.domain.document import Fact
 from opencrab.domain.goals.expectation import EXPECTATIONS, Expectations
-from opencrab.domain.goals.goal import GOAL, Goal, goal_key, goal_of
+from opencrab.domain.goals.goal import GOAL, Goal, goal_id_of, goal_key
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.turn.turn import Trigger, Turn
@@ -42,7 +42,7 @@ def look_around(facts: Facts, turn: Turn, profile: Profile) -> Around | None:
         return None
     agent_id = turn.agent_id
     opened = [goal_key(goal_id) for goal_id in profile.mind.agenda.open]
-    serves = () if turn.task is None else (goal_key(goal_of(turn.task)),)
+    serves = () if turn.task is None else (goal_key(goal_id_of(turn.task)),)
     keys = dict.fromkeys((*opened, *serves))
     found = facts.several(agent_id, *_NAMES, *((GOAL, key) for key in keys))
     goals = {fact.id: fact for fact in found if fact.kind == GOAL}

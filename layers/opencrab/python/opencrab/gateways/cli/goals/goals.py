@@ -151,7 +151,7 @@ def _draw(terminal: Terminal, goal: GoalView) -> None:
         ("waits", goal["waits"]),
         ("revision", str(goal["revision"])),
         ("priority", f"{score['priority']:.3f}" if score else ""),
-        ("reward", f"{_reward(came)}" if came else ""),
+        ("reward", f"{_reward_text(came)}" if came else ""),
     ]
     terminal.facts(pairs)
     rows = [
@@ -164,5 +164,5 @@ def _draw(terminal: Terminal, goal: GoalView) -> None:
         terminal.dim(goal["instruction"])
 
 
-def _reward(came: dict[str, Any]) -> str:
+def _reward_text(came: dict[str, Any]) -> str:
     return f"{came['reward_expected']:.2f} → {came['reward_actual']:.2f}"

@@ -152,7 +152,7 @@ COMMANDS = {
     "import": archive.import_memory,
     "status": search.status,
     "retry": search.retry,
-    "sessions": search.sessions,
+    "sessions": search.list_conversations,
     "impressions": search.impressions,
 }
 

@@ -102,7 +102,7 @@ def search(
 
 
 @command
-def sessions(terminal: Terminal, agent: Agent = None) -> None:
+def list_conversations(terminal: Terminal, agent: Agent = None) -> None:
     """List an agent's conversations with their sizes."""
     found = named_or_only(terminal, agent)
     logs = list(terminal.client.items("agents", found["id"], "memory", "sessions"))

@@ -8,7 +8,7 @@ from fastapi import Depends, Response
 from pydantic import AfterValidator, Field
 
 from opencrab.domain.errors import Conflict, Invalid, Refused
-from opencrab.domain.goals.goal import Goal, goal_of
+from opencrab.domain.goals.goal import Goal, goal_id_of
 from opencrab.domain.value import MessageText, Name, ShortText, Value
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.instructions import Asker, NewInstruction
@@ -99,7 +99,7 @@ class Order:
 
 
 async def _order(api: Api, caller: Talker, agent_id: Id, task_id: Id, once: Repeatable) -> Order:
-    goal_id = goal_of(task_id)
+    goal_id = goal_id_of(task_id)
     if task_id != goal_id:
         raise Invalid(
             "a single task cannot be changed, only all of its goal",
