@@ -21,7 +21,7 @@ WRITING = [
 LANGUAGES = pytest.mark.parametrize(("language", "instruction", "content"), WRITING)
 
 
-def awaited(look: Callable[[], Any], seconds: float = 30) -> Any:
+def awaited(look: Callable[[], Any], seconds: float = 120) -> Any:
     """What is found as soon as something is."""
     deadline = time.monotonic() + seconds
     while not (found := look()):
