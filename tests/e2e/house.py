@@ -13,9 +13,10 @@ from opencrab.adapters.sqlite.agents import SqliteAgents
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
+from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
-from opencrab.domain.conversation.message import Line, LineKind
+from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.turn.record import Answer
 from opencrab.domain.turn.turn import Turn, TurnStatus
@@ -23,7 +24,7 @@ from opencrab.domain.value import Language
 from opencrab.engine.autonomy.sweep import sweep
 from opencrab.engine.conversation.delivery import deliver
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.admission import admit, instruct
 from opencrab.engine.turn.background import run_background
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
@@ -150,6 +151,24 @@ class House:
         """A message of the owner, as every gateway admits it, or of whom the changes say."""
         said = message(text, source_id, channel).replaced(**changes)
         return admit(self.runtime, "s", said)
+
+    def mentor(self, text: str) -> None:
+        """An instruction of the owner to the agents of the session, which starts no turn."""
+        at = self.clock.now()
+        line = Line(
+            session_id="s",
+            group="i1",
+            kind=LineKind.SYSTEM,
+            audience=Audience.AGENTS,
+            speaker_id="owner",
+            speaker_name="Owner",
+            authority=Authority.OWNER,
+            text=text,
+            message_id="i1",
+            at=at,
+        )
+        told = Instruction(id="i1", session_id="s", text=text, by="owner", at=at)
+        instruct(self.runtime.home, told, line)
 
     def interrupt(self, happens: Callable[[], object]) -> None:
         """Let something happen during each model call."""

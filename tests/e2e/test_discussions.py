@@ -14,7 +14,7 @@ from opencrab.domain.agents.event import HAPPENING, Happening
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.autonomy.vital_signs import VitalSigns
-from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind, Sender
+from opencrab.domain.conversation.message import Audience, LineKind, Sender
 from opencrab.domain.conversation.session import Ending, Mode, Participant, Phase, SessionStatus
 from opencrab.domain.document import new_fact
 from opencrab.domain.memory.belief_index import PEERS
@@ -28,7 +28,6 @@ from opencrab.engine.autonomy.due_items import admit_item
 from opencrab.engine.autonomy.sweep import admit_due
 from opencrab.engine.discussion.after_turn import settle
 from opencrab.engine.runtime import Rules
-from opencrab.engine.turn.admission import instruct
 from tests.contract.homes import sqlite
 from tests.e2e.house import START, House
 from tests.e2e.talking import DONE, SILENT, WORDS, Talk, gathered, session_of, turns_of
@@ -272,21 +271,7 @@ def test_an_owners_instruction_reaches_who_speaks_next(home: House) -> None:
     talk = gathered(home, "kai", "nami", says=["潮", "波", "砂"])
     home.say("話して")
     home.work()
-    now = home.clock.now()
-    told = Instruction(id="i1", session_id="s", text="短く話して", by="owner", at=now)
-    line = Line(
-        session_id="s",
-        group="i1",
-        kind=LineKind.SYSTEM,
-        audience=Audience.AGENTS,
-        speaker_id="owner",
-        speaker_name="Owner",
-        authority=Authority.OWNER,
-        text="短く話して",
-        message_id="i1",
-        at=now,
-    )
-    instruct(home.runtime.home, told, line)
+    home.mentor("短く話して")
     home.later(LONG)
     assert "[オーナーからの指示] 短く話して" in talk.asked[2][1]
 

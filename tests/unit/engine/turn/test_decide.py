@@ -6,13 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.domain.access.authority import Authority
-from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.record import ModelIntent
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
-from opencrab.engine.turn.admission import instruct
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
 from tests.e2e.house import House
@@ -49,26 +46,11 @@ def test_an_instruction_is_heard_by_the_next_call_and_stays_where_it_was_heard(
 ) -> None:
     script = (call("ws_list"), call("ws_list"), DONE)
     house.session(house.agent("crab", script))
-    asked: list[list[str]] = []
+    instructions = [text]
 
     def instructs() -> None:
-        if asked:
-            return
-        asked.append([])
-        told = Instruction(id="i1", session_id="s", text=text, by="owner", at=house.clock.now())
-        line = Line(
-            session_id="s",
-            group="i1",
-            kind=LineKind.SYSTEM,
-            audience=Audience.AGENTS,
-            speaker_id="owner",
-            speaker_name="Owner",
-            authority=Authority.OWNER,
-            text=text,
-            message_id="i1",
-            at=told.at,
-        )
-        instruct(house.runtime.home, told, line)
+        if instructions:
+            house.mentor(instructions.pop())
 
     house.interrupt(instructs)
     (turn,) = house.say("go")
