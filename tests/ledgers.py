@@ -10,26 +10,28 @@ from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.s3_files import S3Files
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.ports.workspace.files import Files
-from opencrab.ports.workspace.ledger import Entry, name_taken, over_quota, twin_names
+from opencrab.ports.workspace.ledger import LedgerEntry, name_taken, over_quota, twin_names
 from tests.aws import Account, account
 from tests.aws_home import dispatch_in
 
 
 class MemoryLedger:
-    """`ports.ledger.Ledger` as plainly as it can be said."""
+    """`ports.ledger.WorkspaceLedger` as plainly as it can be said."""
 
     def __init__(self) -> None:
-        self._entries: dict[tuple[str, str], Entry] = {}
+        self._entries: dict[tuple[str, str], LedgerEntry] = {}
         self._numbers = count(1)
 
-    def entry(self, agent_id: str, path: str) -> Entry:
-        return self._entries.get((agent_id, path), Entry(path))
+    def entry(self, agent_id: str, path: str) -> LedgerEntry:
+        return self._entries.get((agent_id, path), LedgerEntry(path))
 
-    def entries(self, agent_id: str, folder: str = "") -> tuple[Entry, ...]:
+    def entries(self, agent_id: str, folder: str = "") -> tuple[LedgerEntry, ...]:
         below = f"{folder}/" if folder else ""
         return tuple(entry for entry in self._of(agent_id) if entry.path.startswith(below))
 
-    def save(self, agent_id: str, entry: Entry, *, quota_bytes: int | None = None) -> Entry | None:
+    def save(
+        self, agent_id: str, entry: LedgerEntry, *, quota_bytes: int | None = None
+    ) -> LedgerEntry | None:
         known = self.entry(agent_id, entry.path)
         if known.revision != entry.revision:
             return None
@@ -43,13 +45,13 @@ class MemoryLedger:
         self._entries[agent_id, entry.path] = after
         if after.is_empty:
             del self._entries[agent_id, entry.path]
-            return Entry(entry.path)
+            return LedgerEntry(entry.path)
         return after
 
     def usage(self, agent_id: str) -> int:
         return sum(entry.counted for entry in self._of(agent_id))
 
-    def _of(self, agent_id: str) -> list[Entry]:
+    def _of(self, agent_id: str) -> list[LedgerEntry]:
         return [entry for (owner, _), entry in self._entries.items() if owner == agent_id]
 
 

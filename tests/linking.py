@@ -1,11 +1,17 @@
 """What an agent knows, linked in a store as the action does it."""
 
-from opencrab.domain.memory.knowledge_graph import Edge, Node
+from opencrab.domain.memory.knowledge_graph import KnowledgeEdge, KnowledgeNode
 from opencrab.domain.memory.knowledge_link import KnowledgeLink
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 
 
-def link(facts: Facts, agent_id: str, origin: Node, edge: Edge, target: Node) -> Edge:
+def link(
+    facts: Documents,
+    agent_id: str,
+    origin: KnowledgeNode,
+    edge: KnowledgeEdge,
+    target: KnowledgeNode,
+) -> KnowledgeEdge:
     """Keep that one thing relates to another."""
     linking = KnowledgeLink(origin, edge, target)
     stored = facts.several(agent_id, *linking.names)

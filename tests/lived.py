@@ -7,15 +7,15 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.conversation.session import Hearing, Participant, Session
-from opencrab.domain.document import Fact, new_fact
-from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark, Lines, Scope
+from opencrab.domain.document import Document, new_fact
+from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark, LineRange, Scope
 from opencrab.domain.memory.memory import (
     EXPERIENCE,
     MEMORY,
     REWRITTEN,
     Experience,
+    IndexRewrite,
     Memory,
-    Rewritten,
 )
 from opencrab.domain.memory.summary import SUMMARY, Span, Summary, summary_key
 from opencrab.domain.outcome import Outcome
@@ -81,7 +81,7 @@ class Life:
         """Have an experience found no more, or again."""
         fact, now = self._stored(EXPERIENCE, experience_id), self._passed()
         lived = fact.read(Experience).replaced(retired_at=None if back else now)
-        told = Rewritten(refs=(experience_id,), kind=EXPERIENCE)
+        told = IndexRewrite(refs=(experience_id,), kind=EXPERIENCE)
         beside = [new_fact("hana", REWRITTEN, self.clock.new_id(), told)] if back else []
         self.home.facts.commit(fact.holding(lived), *beside)
 
@@ -109,7 +109,7 @@ class Life:
     ) -> None:
         """Say that lines of sessions, first to last, and kept things are forgotten."""
         now = self._passed()
-        named = tuple(Lines(session_id=each, first=one, last=two) for each, one, two in lines)
+        named = tuple(LineRange(session_id=each, first=one, last=two) for each, one, two in lines)
         mark = ErasureMark(
             scope=Scope.PERIOD, lines=named, refs=refs, everything=everything, at=now
         )
@@ -118,7 +118,7 @@ class Life:
     def _keep(self, kind: str, fact_id: str, value: Value) -> None:
         self.home.facts.commit(new_fact("hana", kind, fact_id, value))
 
-    def _stored(self, kind: str, fact_id: str) -> Fact:
+    def _stored(self, kind: str, fact_id: str) -> Document:
         fact = self.home.facts.get("hana", kind, fact_id)
         assert fact is not None
         return fact

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.ports.memory.search import TextVectors
 from opencrab.ports.models.model import Embeddings, ModelInfo
@@ -70,7 +70,7 @@ class Vendor:
 
     price: Price | None = PRICE
     private: bool = False
-    fails: list[Unanswered] = field(default_factory=list)
+    fails: list[ModelCallFailed] = field(default_factory=list)
     counts: bool = True
     received: int = 0
     billed: int = 0
@@ -105,9 +105,9 @@ class Choosing:
         return self.vendor
 
 
-def unanswered(fault: Fault = Fault.TIMEOUT, **more: Any) -> Unanswered:
+def unanswered(fault: Fault = Fault.TIMEOUT, **more: Any) -> ModelCallFailed:
     """What a vendor raises."""
-    return Unanswered("no vectors today", fault, **more)
+    return ModelCallFailed("no vectors today", fault, **more)
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:

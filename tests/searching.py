@@ -3,15 +3,15 @@
 from pathlib import Path
 
 from opencrab.adapters.local_files import DirectorySnapshots
-from opencrab.adapters.search_rows import Past
+from opencrab.adapters.search_rows import SearchRowReader
 from opencrab.adapters.sqlite_search.search import SqliteSearch
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
 
 
-def past_of(home: Home, clock: Clock) -> Past:
+def past_of(home: Home, clock: Clock) -> SearchRowReader:
     """The past as a home's stores tell it."""
-    return Past(home.journal, home.sessions, home.facts, home.usage, clock)
+    return SearchRowReader(home.journal, home.sessions, home.facts, home.usage, clock)
 
 
 def searching(home: Home, clock: Clock, folder: Path) -> SqliteSearch:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from opencrab.actions import GROUPS, Group
-from opencrab.domain.access.authority import Authority, may
+from opencrab.domain.access.authority import Authority, authority_permits
 from opencrab.domain.value import Language
 from opencrab.ports.turn.action import ARGUMENT_BYTES, RESULT_BYTES, Action
 
@@ -77,7 +77,7 @@ def who_may(action: Action) -> str:
     allowed = [
         authority.value
         for authority in Authority
-        if may(authority, action.impact, for_peers=action.for_peers)
+        if authority_permits(authority, action.impact, for_peers=action.for_peers)
     ]
     return "all" if len(allowed) == len(Authority) else ", ".join(allowed)
 

@@ -17,13 +17,13 @@ from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.insight.figures import stretches
+from opencrab.domain.insight.figures import tally_weeks
 from opencrab.domain.insight.recommendations import Analysis, analyse_usage
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.models.routing import Use
-from opencrab.domain.statistics.confidence import Sums
+from opencrab.domain.statistics.confidence import MomentSums
 from opencrab.domain.turn.record import CallState
-from opencrab.domain.usage.counters import Tally, merge_tallies, tally_of
+from opencrab.domain.usage.counters import DailyTally, merge_tallies, tally_of_call
 from opencrab.domain.usage.ledger import Period
 from opencrab.ports.usage.counters import Tallies
 from tests.contract.example import usage_row
@@ -50,7 +50,7 @@ class Measured:
     calls: int
 
 
-def month(calls: int = CALLS) -> tuple[Tally, ...]:
+def month(calls: int = CALLS) -> tuple[DailyTally, ...]:
     """An agent's tallies of a month, as so many calls leave them."""
     return merge_tallies(_calls(calls))
 
@@ -60,8 +60,8 @@ def evidence(more: int) -> Evidence:
     known = dict[str, ModelEvidence]()
     for place, (use, task, model) in enumerate(_kinds()):
         n = 200 + place + 100 * more
-        spent = Sums(n=n, total=n * (1e3 + place), squares=n * 2e6)
-        quality = Sums(n=n, total=n * 0.8, squares=n * 0.7)
+        spent = MomentSums(n=n, total=n * (1e3 + place), squares=n * 2e6)
+        quality = MomentSums(n=n, total=n * 0.8, squares=n * 0.7)
         known[f"{use}/{task}/openai:{model}"] = ModelEvidence(
             quality=quality, cost=spent, latency=spent, turns=n
         )
@@ -73,7 +73,7 @@ def analysis(tallies: Tallies, known: Evidence) -> Analysis:
     period = Period.LAST_MONTH
     read = (
         tally
-        for first, last in stretches(period, NOW)
+        for first, last in tally_weeks(period, NOW)
         for tally in tallies.between(AGENT, first, last)
     )
     choices = {model.replace("/", "-"): f"openai:{model}" for model in MODELS}
@@ -105,7 +105,7 @@ def _kinds() -> Iterator[tuple[Use, str, str]]:
     return ((use, task, model) for use in USES for task in TASKS for model in MODELS)
 
 
-def _calls(calls: int) -> Iterator[Tally]:
+def _calls(calls: int) -> Iterator[DailyTally]:
     kinds = tuple(_kinds())
     for n in range(calls):
         use, task, model = kinds[n * 7 % len(kinds)]
@@ -121,10 +121,10 @@ def _calls(calls: int) -> Iterator[Tally]:
             latency_ms=200 + n % 9_000,
             state=CallState.FAILED if n % 50 == 0 else CallState.COMPLETED,
         )
-        yield tally_of(row)
+        yield tally_of_call(row)
 
 
-def _store(database: Database, tallies: tuple[Tally, ...]) -> None:
+def _store(database: Database, tallies: tuple[DailyTally, ...]) -> None:
     """Put tallies where the journal would have counted them."""
     with database.writing() as items:
         for n, tally in enumerate(tallies):

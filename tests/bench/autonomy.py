@@ -7,35 +7,35 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from opencrab.domain.access.authority import Authority, Source
-from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
-from opencrab.domain.agents.event import HAPPENING, Happening
+from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
+from opencrab.domain.agents.event import HAPPENING, AgentEvent
 from opencrab.domain.agents.soul import Drives
-from opencrab.domain.autonomy.heartbeat_gate import gate
+from opencrab.domain.autonomy.heartbeat_gate import heartbeat_gate
 from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns, vital_signs_fact
 from opencrab.domain.conversation.message import Message, TextPart
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.goals.goal import GOAL, Goal, GoalSource, goal_key
 from opencrab.domain.goals.selection import rank_goals
 from opencrab.domain.goals.value_estimate import Worth
 from opencrab.domain.memory.belief import Belief
 from opencrab.domain.memory.peer import Peer
-from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook, with_belief, with_peer
+from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs, with_belief, with_peer
 from opencrab.domain.memory.working_memory import (
     WORKING,
     WORKING_BYTES,
     WorkingMemory,
-    clear_outlived,
+    clear_stale_working_memory,
 )
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
-from opencrab.engine.autonomy.heartbeat_decision import own_session
+from opencrab.engine.autonomy.heartbeat_decision import agents_own_session
 from opencrab.engine.goals.queue import OPENCRAB
-from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.admission import admit_message
 from opencrab.engine.turn.observe import observe
-from opencrab.engine.turn.prompt.surroundings_text import Moment, render_surroundings
-from opencrab.engine.turn.prompt_cache import Around
+from opencrab.engine.turn.prompt.surroundings_text import WakingMoment, render_surroundings
+from opencrab.engine.turn.prompt_cache import Surroundings
 from tests.bench.turns import cpu_ms
 from tests.bench.world import World
 
@@ -62,9 +62,9 @@ def goals(agent_id: str, count: int) -> list[Goal]:
     ]
 
 
-def outlook() -> Outlook:
+def outlook() -> SalientBeliefs:
     """What is in view of 1,000 beliefs and 50 peers."""
-    seen = Outlook()
+    seen = SalientBeliefs()
     for number in range(BELIEFS):
         claim = f"潮の{number}番目の癖は月の満ち欠けと共に変わり、風の強い日には遅れる"
         sure = number % 100 / 100
@@ -80,10 +80,10 @@ def outlook() -> Outlook:
     return seen
 
 
-def events() -> list[Happening]:
+def events() -> list[AgentEvent]:
     """What an agent has not looked at yet."""
     return [
-        Happening(id=f"{n:04d}", type="speech", source="ken", text="灯台の話 " * 40, at=NOW)
+        AgentEvent(id=f"{n:04d}", type="speech", source="ken", text="灯台の話 " * 40, at=NOW)
         for n in range(EVENTS)
     ]
 
@@ -108,18 +108,18 @@ def decide_ms() -> float:
     vitals = vital_signs_fact(signs(agent_id), None)
     unread = [new_fact(agent_id, HAPPENING, event.id, event) for event in events()]
     notes = WorkingMemory(text="あとで調べること\n" * 200, at=NOW)
-    moment = Moment(Language.JA, NOW, "Asia/Tokyo", Drives(), tainted=True, reason="goal")
+    moment = WakingMoment(Language.JA, NOW, "Asia/Tokyo", Drives(), tainted=True, reason="goal")
 
     def decide() -> None:
-        around = Around(
+        around = Surroundings(
             signs=vitals.read(VitalSigns),
             goals=tuple(fact.read(Goal) for fact in stored),
             working=notes,
-            outlook=seen.read(Outlook),
-            events=tuple(fact.read(Happening) for fact in unread),
+            outlook=seen.read(SalientBeliefs),
+            events=tuple(fact.read(AgentEvent) for fact in unread),
         )
         assert around.signs is not None
-        gate(around.signs, NOW, autonomy)
+        heartbeat_gate(around.signs, NOW, autonomy)
         render_surroundings(around, moment, autonomy)
 
     return cpu_ms(decide, 100)
@@ -146,7 +146,7 @@ def living(world: World) -> Turn:
     """The turn of an agent that a beat woke for an event, with as many goals as it may have."""
     agent_id, facts = world.agent("蟹"), world.runtime.home.facts
     listed = goals(agent_id, OPEN_GOALS)
-    mind = Mind(agenda=Agenda(last_number=OPEN_GOALS, open=tuple(goal.id for goal in listed)))
+    mind = AgentState(agenda=Agenda(last_number=OPEN_GOALS, open=tuple(goal.id for goal in listed)))
     facts.commit(vital_signs_fact(signs(agent_id), None))
     for event in events():
         facts.commit(new_fact(agent_id, HAPPENING, event.id, event))
@@ -155,7 +155,7 @@ def living(world: World) -> Turn:
     facts.commit(new_fact(agent_id, WORKING, WORKING, working(agent_id)))
     for goal in listed:
         facts.commit(new_fact(agent_id, GOAL, goal_key(goal.id), goal))
-    session = own_session(agent_id, NOW)
+    session = agents_own_session(agent_id, NOW)
     world.runtime.home.sessions.create(session)
     woken = Message(
         source=Source.HEARTBEAT,
@@ -165,7 +165,7 @@ def living(world: World) -> Turn:
         authority=Authority.SELF,
         parts=(TextPart(text="心拍: unread"),),
     )
-    (turn,) = admit(world.runtime, session.id, woken, trigger=Trigger.HEARTBEAT)
+    (turn,) = admit_message(world.runtime, session.id, woken, trigger=Trigger.HEARTBEAT)
     return turn
 
 
@@ -211,5 +211,5 @@ def flush_ms(world: World) -> float:
 
 def clear_ms() -> float:
     """CPU of clearing a working memory of 64 KB."""
-    full: Fact = new_fact("mika", WORKING, WORKING, working("before"))
-    return cpu_ms(lambda: clear_outlived(full, "now"), 1_000)
+    full: Document = new_fact("mika", WORKING, WORKING, working("before"))
+    return cpu_ms(lambda: clear_stale_working_memory(full, "now"), 1_000)

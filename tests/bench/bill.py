@@ -9,10 +9,13 @@ from opencrab.domain.agents.heartbeat import DEFAULT_SECONDS
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
-from opencrab.engine.agents.vital_signs import bring_to_life, stored_signs
-from opencrab.engine.autonomy.heartbeat import deliver_beat, sweep_beats
+from opencrab.engine.agents.vital_signs import create_vital_signs, stored_vital_signs
+from opencrab.engine.autonomy.heartbeat import deliver_heartbeat, sweep_heartbeats
 from opencrab.engine.autonomy.sweep import sweep
-from opencrab.engine.learning.nightly.schedule import nightfall, send_reviews
+from opencrab.engine.learning.nightly.schedule import (
+    send_nightly_reviews,
+    send_session_count_reviews,
+)
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.rest.conversation.replies import Replies
@@ -131,9 +134,9 @@ def beating() -> Beating:
         agent = home.home.agents.get(home.agent(Language.JA)).agent
         told = agent.heartbeat.replaced(instructions=INSTRUCTIONS)
         saved = home.home.agents.save(agent.replaced(heartbeat=told, purpose=""))
-        bring_to_life(worker, home.home.agents.get(saved.id))
+        create_vital_signs(worker, home.home.agents.get(saved.id))
         home.meter.taken()
-        sweep_beats(worker)
+        sweep_heartbeats(worker)
         standing = home.meter.reads
         usual = _beat(home, worker, saved.id, standing)
         assert usual == _beat(home, worker, saved.id, standing)
@@ -144,10 +147,15 @@ def night_look() -> float:
     """Read units of an hour that finds that all nights were sent, and that nobody was active."""
     with installation() as home:
         worker = home.worker()
-        nightfall(worker)
+        send_nightly_reviews(worker)
         home.clock.advance(3_600)
         home.meter.taken()
-        assert nightfall(worker) == send_reviews(worker) == home.meter.writes == 0
+        assert (
+            send_nightly_reviews(worker)
+            == send_session_count_reviews(worker)
+            == home.meter.writes
+            == 0
+        )
         return home.meter.reads
 
 
@@ -155,22 +163,22 @@ def _looked(home: Installation, worker: Runtime, standing: float) -> Beat:
     """The first beat after an hour without any, which the sweep itself decides."""
     home.clock.advance(BEATS * DEFAULT_SECONDS)
     home.meter.taken()
-    found = sweep_beats(worker)
+    found = sweep_heartbeats(worker)
     assert (found.idle, found.turns) == (1, 0)
     return Beat(home.meter.writes, home.meter.reads - standing, found.queued)
 
 
 def _beat(home: Installation, worker: Runtime, agent_id: str, standing: float) -> Beat:
-    signs = stored_signs(worker.home.facts, agent_id)
+    signs = stored_vital_signs(worker.home.facts, agent_id)
     assert signs is not None
     moment = signs.read(VitalSigns).next_beat_at
     home.clock.advance((moment - home.clock.now()).total_seconds() - AHEAD_SECONDS)
     home.meter.taken()
-    sent = sweep_beats(worker).queued
+    sent = sweep_heartbeats(worker).queued
     home.clock.advance(AHEAD_SECONDS + 0.1)
     delivery = worker.home.beats.receive(visibility_seconds=30, wait_seconds=0)
     assert delivery is not None
-    assert deliver_beat(worker, delivery) is MessageOutcome.FINISHED
+    assert deliver_heartbeat(worker, delivery) is MessageOutcome.FINISHED
     worker.home.beats.done(delivery.receipt)
     return Beat(home.meter.writes, home.meter.reads - standing, sent)
 

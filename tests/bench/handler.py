@@ -31,7 +31,7 @@ from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.turn.turn import TurnStatus
-from opencrab.gateways.aws.functions import Journalist, Worker
+from opencrab.gateways.aws.functions import LambdaLog, Worker
 from opencrab.ports.models.model import Models
 from tests.aws import REGION, Account
 from tests.aws_faults import response_of
@@ -289,13 +289,13 @@ def _call_ms(tape: Tape, opened: Configured) -> float:
 
 
 @contextmanager
-def _journal() -> Iterator[tuple[Journalist, StringIO]]:
+def _journal() -> Iterator[tuple[LambdaLog, StringIO]]:
     """Logs as a function writes them, into memory; afterwards logging is as it was."""
     root, output = logging.getLogger(), StringIO()
     handlers, level = root.handlers, root.level
     with redirect_stdout(output):
         try:
-            yield Journalist("opencrab-bench"), output
+            yield LambdaLog("opencrab-bench"), output
         finally:
             root.handlers = handlers
             root.setLevel(level)

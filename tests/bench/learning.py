@@ -11,8 +11,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
-from opencrab.engine.simulation.learning.scores import KINDS, STEPS, Coverage, Lessons, together
-from opencrab.engine.simulation.learning.trial import NIGHTS, TURNS, schooling
+from opencrab.engine.simulation.learning.scores import (
+    KINDS,
+    STEPS,
+    IntervalCoverage,
+    LearningTrialSummary,
+    combine_lessons,
+)
+from opencrab.engine.simulation.learning.trial import NIGHTS, TURNS, run_learning_trial
 from tests.bench.world import ROOT
 
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -28,13 +34,15 @@ def kept(text: str) -> str:
     return found + rest
 
 
-def lessons(seeds: int, *, lying: bool) -> Lessons:
+def lessons(seeds: int, *, lying: bool) -> LearningTrialSummary:
     """So many worlds, on all processors."""
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        return together(list(pool.map(partial(schooling, lying=lying), range(1, seeds + 1))))
+        return combine_lessons(
+            list(pool.map(partial(run_learning_trial, lying=lying), range(1, seeds + 1)))
+        )
 
 
-def require_targets(found: Lessons) -> None:
+def require_targets(found: LearningTrialSummary) -> None:
     """Fail where a target is missed."""
     for held in (found.effects_at_decision, found.effects, found.qualities):
         assert (held.share or 0.0) >= LEAST_HELD, held
@@ -44,7 +52,7 @@ def require_targets(found: Lessons) -> None:
     assert found.undone == found.seeds
 
 
-def page(honest: Lessons, lying: Lessons) -> str:
+def page(honest: LearningTrialSummary, lying: LearningTrialSummary) -> str:
     """Both as tables."""
     both = (honest, lying)
     rows = [
@@ -68,7 +76,7 @@ def page(honest: Lessons, lying: Lessons) -> str:
     return "\n".join([head, *rows, "", *_skills(honest)])
 
 
-def _skills(found: Lessons) -> list[str]:
+def _skills(found: LearningTrialSummary) -> list[str]:
     steps = " | ".join(f"≤ {step}" for step in STEPS)
     lines = [f"| judged turns | {steps} | in the end |", "|---" * (len(STEPS) + 2) + "|"]
     for kind in KINDS:
@@ -82,23 +90,25 @@ def _skills(found: Lessons) -> list[str]:
     return lines
 
 
-def _row(what: str, both: Sequence[Lessons], told: Callable[[Lessons], str]) -> str:
+def _row(
+    what: str, both: Sequence[LearningTrialSummary], told: Callable[[LearningTrialSummary], str]
+) -> str:
     return f"| {what} | " + " | ".join(told(each) for each in both) + " |"
 
 
-def _effects(found: Lessons) -> str:
+def _effects(found: LearningTrialSummary) -> str:
     return _share(found.effects_at_decision)
 
 
-def _share(held: Coverage) -> str:
+def _share(held: IntervalCoverage) -> str:
     return f"{held.share or 0:.1%} of {held.of:,}"
 
 
-def _regret(found: Lessons, *, rule: str) -> str:
+def _regret(found: LearningTrialSummary, *, rule: str) -> str:
     return f"{found.regret[rule]:.2f} ({found.late[rule]:.2f} in the last third)"
 
 
-def _back(found: Lessons) -> str:
+def _back(found: LearningTrialSummary) -> str:
     return f"{found.taken_back} and {found.left} of {found.dropped}"
 
 

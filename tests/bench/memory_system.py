@@ -14,8 +14,8 @@ from typing import Any
 from opencrab.adapters.search_rows import Batch
 from opencrab.adapters.sqlite_search.index import Index
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.memory.search_row import Row, RowKind
-from opencrab.ports.memory.search import Query
+from opencrab.domain.memory.search_row import RowKind, SearchRow
+from opencrab.ports.memory.search import SearchQuery
 
 Doc = dict[str, Any]
 
@@ -23,13 +23,13 @@ _BEGINNING = datetime(2020, 1, 1, tzinfo=UTC)
 _SPOKEN_TIME = "%I:%M %p on %d %B, %Y"
 
 
-def rows_of(docs: Iterable[Doc]) -> dict[str, Row]:
+def rows_of(docs: Iterable[Doc]) -> dict[str, SearchRow]:
     """Lines by the ids of their documents; what nobody said is no speech: it has no neighbours."""
-    rows, lengths = dict[str, Row](), dict[str, int]()
+    rows, lengths = dict[str, SearchRow](), dict[str, int]()
     for doc in docs:
         session_id = str(doc["session"])
         lengths[session_id] = lengths.get(session_id, 0) + 1
-        rows[doc["id"]] = Row(
+        rows[doc["id"]] = SearchRow(
             session_id=session_id,
             sequence=lengths[session_id],
             kind=RowKind.SPEECH if doc["speaker"] else RowKind.INSTRUCTION,
@@ -42,9 +42,9 @@ def rows_of(docs: Iterable[Doc]) -> dict[str, Row]:
     return rows
 
 
-def batches_of(rows: Iterable[Row]) -> list[Batch]:
+def batches_of(rows: Iterable[SearchRow]) -> list[Batch]:
     """Rows by session, as they come from a journal."""
-    sessions = dict[str, list[Row]]()
+    sessions = dict[str, list[SearchRow]]()
     for row in rows:
         sessions.setdefault(row.session_id, []).append(row)
     return [
@@ -82,7 +82,7 @@ class Product:
 
     def search(self, query: str, k: int) -> list[str]:
         """Ids of documents, best first."""
-        found = self._index.find(Query(query, limit=k), self._now)
+        found = self._index.find(SearchQuery(query, limit=k), self._now)
         return [self._ids[each.row.session_id, each.row.sequence] for each in found]
 
     def size(self) -> int:

@@ -13,12 +13,18 @@ from opencrab.adapters.providers.transport.exchange import OpenReply, Reply
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint
 from opencrab.domain.agents.agent import Agent
-from opencrab.domain.models.routing import Basis, Routing
-from opencrab.domain.turn.record import Call
+from opencrab.domain.models.routing import Routing, RoutingBasis
+from opencrab.domain.turn.record import ActionCall
 from opencrab.domain.turn.task_type import think_context
 from opencrab.domain.turn.turn import Trigger
 from opencrab.engine.models import router
-from opencrab.ports.models.model import ActionSchema, ChatMessage, ChatRequest, ModelInfo, Returned
+from opencrab.ports.models.model import (
+    ActionSchema,
+    CallReturn,
+    ChatMessage,
+    ChatRequest,
+    ModelInfo,
+)
 from tests.bench.turns import cpu_ms
 from tests.contract.speaking import VENDORS, Vendor
 from tests.unit.engine.known_models import Known
@@ -73,13 +79,13 @@ def request(messages: int = MESSAGES, actions: int = ACTIONS) -> ChatRequest:
         "required": ["path"],
         "additionalProperties": False,
     }
-    turns: list[ChatMessage | Returned] = []
+    turns: list[ChatMessage | CallReturn] = []
     for place in range(messages // 4):
-        call = Call(id=f"c{place}_0", name="action_1", arguments={"path": "メモ.txt"})
+        call = ActionCall(id=f"c{place}_0", name="action_1", arguments={"path": "メモ.txt"})
         turns += [
             ChatMessage("user", f"{place}番目の質問です。今日の予定をメモに書いてください。"),
             ChatMessage("assistant", "", calls=(call,)),
-            Returned(call.id, call.name, '{"done": true}'),
+            CallReturn(call.id, call.name, '{"done": true}'),
             ChatMessage("assistant", "書きました。ほかに何かありますか。"),
         ]
     listed = tuple(
@@ -101,9 +107,9 @@ def call_ms(vendor: Vendor) -> float:
 
     def call() -> None:
         use = think_context("今日の予定をメモに書いてください。", Trigger.MESSAGE).use
-        leader, _ = router.leader(models, use, Basis(), ())
-        listed = router.candidates(models, leader, agent)
-        picked = router.pick(listed, (), {}, _NOW)
+        leader, _ = router.leading_model(models, use, RoutingBasis(), ())
+        listed = router.fallback_models(models, leader, agent)
+        picked = router.pick_model(listed, (), {}, _NOW)
         assert picked is not None
         picked.model.chat(asked, picked.model.encode(asked))
 

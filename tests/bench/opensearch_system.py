@@ -6,17 +6,17 @@ The fake scores as Lucene does, so that what is measured is the product's code a
 from collections.abc import Iterator
 
 from opencrab.adapters.opensearch.search import OpenSearch
-from opencrab.adapters.search_rows import Batch, IndexProgress, Past
+from opencrab.adapters.search_rows import Batch, IndexProgress, SearchRowReader
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.erasure.request import ErasureMark
-from opencrab.domain.memory.search_row import Row
-from opencrab.ports.memory.search import Query
+from opencrab.domain.memory.search_row import SearchRow
+from opencrab.ports.memory.search import SearchQuery
 from tests.bench.memory_system import Doc, batches_of, rows_of
 from tests.opensearch.fake import FakeCollection
 from tests.opensearch.search import SETTLED_SECONDS, client_of
 
 
-class ToldPast(Past):
+class ToldPast(SearchRowReader):
     """A past that is told: all batches come once, to an index that knows nothing."""
 
     def __init__(self, batches: list[Batch]) -> None:
@@ -28,7 +28,7 @@ class ToldPast(Past):
     def marks(self, agent_id: str) -> Iterator[tuple[str, ErasureMark]]:
         return iter(())
 
-    def again(self, agent_id: str, row: Row) -> Row | None:
+    def again(self, agent_id: str, row: SearchRow) -> SearchRow | None:
         return row
 
 
@@ -54,7 +54,7 @@ class Product:
     def search(self, query: str, k: int) -> list[str]:
         """Ids of documents, best first."""
         assert self._search is not None
-        found = self._search.search("agent", Query(query, limit=k))
+        found = self._search.search("agent", SearchQuery(query, limit=k))
         return [self._ids[each.row.session_id, each.row.sequence] for each in found]
 
 

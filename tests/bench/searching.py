@@ -15,8 +15,8 @@ from itertools import islice
 from pathlib import Path
 
 from opencrab.adapters.sqlite_search.index import Index
-from opencrab.domain.memory.search_row import Row
-from opencrab.ports.memory.search import Query
+from opencrab.domain.memory.search_row import SearchRow
+from opencrab.ports.memory.search import SearchQuery
 from tests.bench.memory_system import Doc, batches_of, rows_of
 from tests.bench.world import ROOT
 
@@ -78,8 +78,8 @@ def figures(directory: Path, size: int) -> Figures:
     path = directory / f"index-{size}"
     index = Index("agent", path)
     taken = _taken_s(index, rows)
-    index.find(Query(questions[0]), now)
-    spent = sorted(_found_ms(index, Query(text), rows[-1]) for text in questions)
+    index.find(SearchQuery(questions[0]), now)
+    spent = sorted(_found_ms(index, SearchQuery(text), rows[-1]) for text in questions)
     bytes_a_row = path.stat().st_size / len(rows)
     index.close()
     return Figures(
@@ -98,14 +98,14 @@ def import_ms() -> float:
     return min(float(subprocess.check_output(command, cwd=ROOT)) for _ in range(5))
 
 
-def _taken_s(index: Index, rows: list[Row]) -> float:
+def _taken_s(index: Index, rows: list[SearchRow]) -> float:
     batches = batches_of(rows)
     started = time.process_time()
     index.take(batches, rows[-1].at)
     return time.process_time() - started
 
 
-def _found_ms(index: Index, query: Query, last: Row) -> float:
+def _found_ms(index: Index, query: SearchQuery, last: SearchRow) -> float:
     started = time.process_time()
     index.find(query, last.at)
     return (time.process_time() - started) * 1_000

@@ -12,7 +12,7 @@ from opencrab import settings
 from opencrab.adapters.dynamodb.item import Item, attribute
 from opencrab.domain.agents.heartbeat import DEFAULT_SECONDS
 from opencrab.domain.usage.aws_cost import Meter as Meters
-from opencrab.domain.usage.aws_cost import Sheet
+from opencrab.domain.usage.aws_cost import PriceSheet
 from opencrab.domain.value import Language
 from tests.bench.bill import (
     ACTIVE,
@@ -190,8 +190,8 @@ def test_a_file_and_its_folder_that_are_new_cost_no_more_than_their_names_in_the
 
 
 @cache
-def sheet() -> Sheet:
-    return Sheet.of(settings.aws_pricing(folder=ROOT / "config"))
+def sheet() -> PriceSheet:
+    return PriceSheet.of(settings.aws_pricing(folder=ROOT / "config"))
 
 
 def test_the_price_sheet_counts_units_as_the_meter_does() -> None:

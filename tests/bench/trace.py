@@ -28,7 +28,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from opencrab.engine.learning.nightly.run import look
+from opencrab.engine.learning.nightly.run import review_agent_now
 from tests.budgets.counting import OURS, uncollected
 from tests.contract.homes import HOMES
 from tests.crash.outside import Reply
@@ -146,7 +146,7 @@ def night() -> Trip:
             nights.lived(house, turns, good=good, model=model)
         house.clock.advance(86_400)
         with followed() as trip:
-            looked = look(house.runtime, "crab", "daily")
+            looked = review_agent_now(house.runtime, "crab", "daily")
         assert (looked.turns, len(looked.adjustments), len(looked.report)) == (120, 1, 2)
     return trip
 

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from opencrab.domain.models.routing import Manner
+from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.engine.turn.observe import observe
-from opencrab.engine.turn.prompt.request import build_request
-from opencrab.ports.turn.journal import Boundary
+from opencrab.engine.turn.prompt.request import build_model_request
+from opencrab.ports.turn.journal import StepBoundary
 from tests.bench.world import World
 
 TURNS = 150
@@ -98,7 +98,9 @@ def prompt_bytes(world: World) -> int:
     turn = world.say(session_id)[0]
     work = observe(world.runtime, turn, Transcript())
     model = world.runtime.models.get(None)
-    request = build_request(work, model.info, Manner(), work.look(Boundary(None, ())))
+    request = build_model_request(
+        work, model.info, CallOptions(), work.look(StepBoundary(None, ()))
+    )
     world.work()
     schemas = json.dumps([schema.model_dump() for schema in request.actions], ensure_ascii=False)
     return len(schemas.encode()) + len(request.system.encode())

@@ -28,13 +28,13 @@ from opencrab.domain.money.budget import Limits, Price
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.admission import admit_message
 from opencrab.engine.turn.pace import Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import Models
-from opencrab.ports.turn.journal import Admission
+from opencrab.ports.turn.journal import AdmittedMessage
 
 STUB = "tests.bench.stub"
 ROOT = Path(__file__).parents[2]
@@ -99,7 +99,7 @@ class World:
             authority=Authority.OWNER,
             parts=(TextPart(text=text),),
         )
-        return admit(self.runtime, session_id, message)
+        return admit_message(self.runtime, session_id, message)
 
     def work(self) -> None:
         """Run the next turn to its end."""
@@ -112,7 +112,7 @@ class World:
     def _line(self, session_id: str, agent_id: str, number: int) -> None:
         clock = self.runtime.clock
         line = history_line(clock, session_id, agent_id, number)
-        self.runtime.home.journal.admit(Admission(clock.new_id(), "seed", (), line))
+        self.runtime.home.journal.admit(AdmittedMessage(clock.new_id(), "seed", (), line))
 
 
 def history_line(clock: Clock, session_id: str, agent_id: str, number: int) -> Line:

@@ -27,7 +27,7 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
-from opencrab.engine.access.api_keys import create_key
+from opencrab.engine.access.api_keys import create_api_key
 from opencrab.gateways.rest.app import create_app
 from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.bench.bill import bills
@@ -133,7 +133,7 @@ def through_rest() -> Counts:
     """The same with the message posted, and the turn and the answer read, by a client of REST."""
     with _installation() as here:
         runtime = here.world.runtime
-        key, _ = create_key(runtime, name="budgets", scope=Scope.OWNER)
+        key, _ = create_api_key(runtime, name="budgets", scope=Scope.OWNER)
         app = create_app(runtime, watch=PollingWatch(), setup=dict)
 
         async def ask(method: str, path: str, body: Any = None) -> Any:

@@ -16,7 +16,7 @@ from opencrab.domain.conversation.message import (
     Utterance,
 )
 from opencrab.domain.conversation.session import Participant, Session
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import Price, Usage
@@ -27,7 +27,7 @@ from opencrab.domain.turn.turn import Stop, Trigger, Turn, TurnStatus
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import Language
 from opencrab.ports.home import Home
-from opencrab.ports.turn.journal import Admission, Change
+from opencrab.ports.turn.journal import AdmittedMessage, TurnChange
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 DAY = "2026-02-17"
@@ -99,11 +99,13 @@ def turn(turn_id: str = "t1", session_id: str = "s1", **changes: Any) -> Turn:
     return queued.replaced(**changes)
 
 
-def admission(*turns: Turn, message_id: str = "m1", text: str = JAPANESE) -> Admission:
+def admission(*turns: Turn, message_id: str = "m1", text: str = JAPANESE) -> AdmittedMessage:
     """A message with the turns that answer it."""
     admitted = turns or (turn(),)
     spoken = line(text, admitted[0].session_id, group=message_id, message_id=message_id)
-    return Admission(message_id, body_hash=content_hash(text.encode()), turns=admitted, line=spoken)
+    return AdmittedMessage(
+        message_id, body_hash=content_hash(text.encode()), turns=admitted, line=spoken
+    )
 
 
 def message(text: str = ENGLISH) -> Message:
@@ -169,9 +171,9 @@ def request(n: int = 1, call_id: str = "c1", argument_hash: str = "arguments") -
     )
 
 
-def fact(fact_id: str = "a", text: str = JAPANESE, **changes: Any) -> Fact:
+def fact(fact_id: str = "a", text: str = JAPANESE, **changes: Any) -> Document:
     """Something that is to be kept about an agent, and is new."""
-    kept = Fact(owner="hana", kind="note", id=fact_id, body={"text": text, "share": 0.5})
+    kept = Document(owner="hana", kind="note", id=fact_id, body={"text": text, "share": 0.5})
     return kept.replaced(**changes)
 
 
@@ -227,16 +229,16 @@ def running(home: Home, turn_id: str = "t1", session_id: str = "s1", **changes: 
     return claimed.turn
 
 
-def step(current: Turn, *records: Record, **changes: Any) -> Change:
+def step(current: Turn, *records: Record, **changes: Any) -> TurnChange:
     """One step of a turn that writes records and moves its sequence on."""
     status = changes.pop("status", current.status)
     after = current.replaced(sequence=current.sequence + 1, status=status)
-    return Change(turn=after, expected=current.sequence, records=records, **changes)
+    return TurnChange(turn=after, expected=current.sequence, records=records, **changes)
 
 
-def ending(current: Turn, status: TurnStatus = TurnStatus.COMPLETED, **changes: Any) -> Change:
+def ending(current: Turn, status: TurnStatus = TurnStatus.COMPLETED, **changes: Any) -> TurnChange:
     """The step that closes a turn."""
     after = current.replaced(
         sequence=current.sequence + 1, status=status, ended_at=NOW, lease_until=None
     )
-    return Change(turn=after, expected=current.sequence, at=NOW, **changes)
+    return TurnChange(turn=after, expected=current.sequence, at=NOW, **changes)

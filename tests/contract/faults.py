@@ -15,7 +15,7 @@ from opencrab.adapters.providers.ollama.endpoint import OllamaWire
 from opencrab.adapters.providers.openai.endpoint import AzureWire, OpenAIWire
 from opencrab.adapters.providers.openrouter.endpoint import OpenRouterWire
 from opencrab.adapters.providers.wire.wire import Wire
-from opencrab.domain.models.fault import Course, Fault
+from opencrab.domain.models.fault import Fault, FaultResponse
 from tests.contract import trouble
 from tests.contract.trouble import Trouble
 
@@ -63,9 +63,9 @@ def cases() -> Iterator[tuple[Vendor, str, Trouble]]:
 
 
 _DOES = {
-    Course.RETRY: "asks again, at most twice, after {wait}; then the next provider",
-    Course.NEXT: "asks the next provider; once more if there is none",
-    Course.STOP: "ends the turn and says why",
+    FaultResponse.RETRY: "asks again, at most twice, after {wait}; then the next provider",
+    FaultResponse.NEXT: "asks the next provider; once more if there is none",
+    FaultResponse.STOP: "ends the turn and says why",
 }
 
 
@@ -73,7 +73,7 @@ def does(found: Trouble) -> str:
     """What the router does about it, in words."""
     if found.fault is Fault.AUTH:
         return "ends the turn and says whose key"
-    if found.fault.course is Course.NEXT and not found.fault.may_pass:
+    if found.fault.course is FaultResponse.NEXT and not found.fault.may_pass:
         return "asks the next provider; ends the turn if there is none"
     # As `router.wait_seconds`: never sooner than asked, 1 s and up to a quarter more, rounded up.
     wait = f"{ceil(max(found.retry_after or 0, 1.25))} s"

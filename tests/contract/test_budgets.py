@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Exhausted, Invalid
-from opencrab.domain.money.budget import LIMITS, WHOLE, Draw
+from opencrab.domain.money.budget import LIMITS, WHOLE, BudgetDraw
 from opencrab.ports.home import Home
 from tests.contract.example import DAY, NOW, running, step
 from tests.contract.homes import OpenHome
@@ -17,11 +17,13 @@ from tests.contract.waiting import at_once
 from tests.soak import examples
 
 
-def drawing(amount: int, limit: int | None = 100, scope: str = "agent:花", day: str = DAY) -> Draw:
-    return Draw(scope=scope, day=day, micro_usd=amount, limit_micro_usd=limit)
+def drawing(
+    amount: int, limit: int | None = 100, scope: str = "agent:花", day: str = DAY
+) -> BudgetDraw:
+    return BudgetDraw(scope=scope, day=day, micro_usd=amount, limit_micro_usd=limit)
 
 
-def draw(home: Home, *draws: Draw, turn_id: str = "t1") -> bool:
+def draw(home: Home, *draws: BudgetDraw, turn_id: str = "t1") -> bool:
     """Whether these draws were granted, all of them or none."""
     current = home.journal.load(turn_id).turn
     try:

@@ -12,9 +12,9 @@ from opencrab.adapters.providers.scripted.script import ScriptedAnswer, Scripted
 from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Price
-from opencrab.domain.turn.record import Answer
+from opencrab.domain.turn.record import ModelAnswer
 from opencrab.ports.models.model import ActionSchema, ChatMessage, ChatModel, ChatRequest, ModelInfo
 from tests.contract.speaking import VENDORS, Vendor
 from tests.unit.adapters.providers.fake import Replying
@@ -104,7 +104,7 @@ def _request(words: str = "こんにちは。Hello. 🦀") -> ChatRequest:
     return ChatRequest("", (WRITE,), "あなたは蟹です。", turns, 200, timeout_seconds=10.0)
 
 
-def _chat(model: ChatModel) -> Answer:
+def _chat(model: ChatModel) -> ModelAnswer:
     request = _request()
     return model.chat(request, model.encode(request))
 
@@ -161,7 +161,7 @@ def test_a_failure_tells_its_fault_and_what_may_have_been_billed(
     billed: bool,  # noqa: FBT001
 ) -> None:
     model = prepared(ScriptedAnswer(error=error))
-    with pytest.raises(Unanswered) as caught:
+    with pytest.raises(ModelCallFailed) as caught:
         _chat(model)
     assert caught.value.fault is fault
     assert caught.value.may_be_billed is billed
@@ -199,10 +199,10 @@ def test_a_stream_cut_anywhere_is_a_whole_answer_or_none(
     calls = (ScriptedCall("ws_write", '{"path": "日記🦀.md"}'),) if called else ()
     stream = vendor.stream(ScriptedAnswer(text="はい、蟹🦀です。", calls=calls))
     endpoint = Endpoint("蟹屋", "http://crab", KEY, "CRAB_API_KEY")
-    whole: Answer | None = None
+    whole: ModelAnswer | None = None
     for place in range(len(stream), -1, -1):
         model = VendorModel(vendor.wire(), endpoint, "crab-1", INFO, Replying(stream[:place]))
-        with nullcontext() if whole is None else suppress(Unanswered):
+        with nullcontext() if whole is None else suppress(ModelCallFailed):
             answer = model.chat(_request(), b"{}")
             whole = whole or answer
             assert (answer.text, answer.calls) == (whole.text, whole.calls)
@@ -228,7 +228,7 @@ def test_an_answer_costs_no_more_than_what_is_set_aside_for_it(prepared: Prepare
 
 def test_an_answer_survives_the_journal(prepared: Prepared) -> None:
     answer = _chat(prepared(ScriptedAnswer(calls=(ScriptedCall("ws_write", '{"a": "🦀"}'),))))
-    assert Answer.model_validate_json(answer.model_dump_json()) == answer
+    assert ModelAnswer.model_validate_json(answer.model_dump_json()) == answer
 
 
 def test_a_model_knows_its_name_its_limits_and_its_price(prepared: Prepared) -> None:

@@ -7,10 +7,10 @@ import pytest
 from opencrab.domain.conversation.message import Audience, Instruction, LineKind
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
 from opencrab.domain.errors import Conflict
-from opencrab.domain.turn.record import record_key
+from opencrab.domain.turn.record import turn_record_key
 from opencrab.domain.turn.turn import Block, Turn, TurnStatus
 from opencrab.ports.home import Home
-from opencrab.ports.turn.journal import Change
+from opencrab.ports.turn.journal import TurnChange
 from tests.contract.example import (
     CHANNEL,
     ENGLISH,
@@ -173,7 +173,7 @@ def test_the_turns_of_a_message_are_found_by_its_group(home: Home) -> None:
 def test_records_can_be_read_without_their_header(home: Home) -> None:
     current = running(home)
     home.journal.commit(step(current, intent(1)))
-    assert [record_key(each) for each in home.eraser.records_of("t1")] == ["0001I"]
+    assert [turn_record_key(each) for each in home.eraser.records_of("t1")] == ["0001I"]
 
 
 def test_a_stripped_session_keeps_its_participants_and_its_count(home: Home) -> None:
@@ -191,7 +191,7 @@ def test_a_stripped_session_keeps_its_participants_and_its_count(home: Home) -> 
 def test_a_turn_goes_on_beside_what_is_redacted(home: Home) -> None:
     current = running(home)
     home.eraser.redact("s1", (1,))
-    change = Change(
+    change = TurnChange(
         turn=current.replaced(sequence=2), expected=1, records=(result(1),), lines=(line("b"),)
     )
     home.journal.commit(change)

@@ -3,7 +3,7 @@
 from opencrab.domain.document import new_fact
 from opencrab.domain.learning.evidence import EVIDENCE, STANDING, ClosedEvidence, Evidence
 from opencrab.ports.home import Home
-from opencrab.ports.learning import Known, load_known
+from opencrab.ports.learning import StoredEvidence, load_known
 
 CLOSED, OPEN = "2026-11-20", "2026-11-21"
 
@@ -13,7 +13,7 @@ def turns(count: int) -> Evidence:
 
 
 def test_of_whom_nothing_is_known_nothing_is_told(home: Home) -> None:
-    assert load_known(home.facts, "mika") == Known(Evidence(), {}, "")
+    assert load_known(home.facts, "mika") == StoredEvidence(Evidence(), {}, "")
 
 
 def test_a_closed_day_counts_once(home: Home) -> None:
@@ -24,10 +24,10 @@ def test_a_closed_day_counts_once(home: Home) -> None:
     assert load_known(home.facts, "mika").evidence == turns(4)
     closed = ClosedEvidence(closed_to=CLOSED, evidence=turns(5))
     home.facts.commit(new_fact("mika", EVIDENCE, STANDING, closed))
-    assert load_known(home.facts, "mika") == Known(turns(7), {OPEN: turns(2)}, OPEN)
+    assert load_known(home.facts, "mika") == StoredEvidence(turns(7), {OPEN: turns(2)}, OPEN)
 
 
 def test_what_is_closed_is_known_to_its_last_day(home: Home) -> None:
     closed = ClosedEvidence(closed_to=CLOSED, evidence=turns(5))
     home.facts.commit(new_fact("mika", EVIDENCE, STANDING, closed))
-    assert load_known(home.facts, "mika") == Known(turns(5), {}, CLOSED)
+    assert load_known(home.facts, "mika") == StoredEvidence(turns(5), {}, CLOSED)

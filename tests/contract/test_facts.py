@@ -5,20 +5,20 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed
 from opencrab.ports.home import Home
 from tests.contract.example import ENGLISH, JAPANESE, due_item, fact, later, profile
 from tests.contract.waiting import at_once, eventually
 
 
-def after(before: Fact, text: str = ENGLISH) -> Fact:
+def after(before: Document, text: str = ENGLISH) -> Document:
     """The next version of a fact."""
     return before.replaced(body={"text": text}, version=before.version + 1)
 
 
-def ids(found: tuple[Fact, ...]) -> list[str]:
+def ids(found: tuple[Document, ...]) -> list[str]:
     return [one.id for one in found]
 
 
@@ -144,21 +144,21 @@ def test_a_page_begins_after_an_id_that_is_not_there(home: Home) -> None:
 
 def test_a_mind_is_read_with_its_agent(home: Home) -> None:
     created = home.agents.create(profile())
-    assert created.mind == home.agents.get("hana").mind == Mind()
-    mind = Mind(agenda=Agenda(last_number=2, open=("G1", "G2")), disabled=("notes",))
+    assert created.mind == home.agents.get("hana").mind == AgentState()
+    mind = AgentState(agenda=Agenda(last_number=2, open=("G1", "G2")), disabled=("notes",))
     first = new_fact("hana", MIND, MIND, mind)
     home.facts.commit(first)
     assert home.agents.get("hana") == created.replaced(mind=mind)
     assert home.facts.get("hana", MIND, MIND) == first
     assert home.facts.get("ken", MIND, MIND) is None
-    home.facts.commit(first.holding(Mind()))
+    home.facts.commit(first.holding(AgentState()))
     assert home.agents.get("hana") == created
     assert home.facts.page("hana", MIND) == ()
 
 
 def test_a_mind_is_no_part_of_what_creates_or_saves_an_agent(home: Home) -> None:
     created = home.agents.create(profile())
-    mind = Mind(enabled=("vault",))
+    mind = AgentState(enabled=("vault",))
     home.facts.commit(new_fact("hana", MIND, MIND, mind))
     assert home.agents.create(profile()) == created.replaced(mind=mind)
     saved = home.agents.save(created.agent.replaced(name="桜"))
@@ -167,11 +167,11 @@ def test_a_mind_is_no_part_of_what_creates_or_saves_an_agent(home: Home) -> None
 
 
 def test_a_body_is_read_as_the_value_that_was_kept(home: Home) -> None:
-    remembered = new_fact("hana", MIND, "other", Mind(enabled=("vault",)))
+    remembered = new_fact("hana", MIND, "other", AgentState(enabled=("vault",)))
     home.facts.commit(remembered)
     stored = home.facts.get("hana", MIND, "other")
     assert stored is not None
-    assert stored.read(Mind) == Mind(enabled=("vault",))
+    assert stored.read(AgentState) == AgentState(enabled=("vault",))
     assert ids(home.facts.page("hana", MIND)) == ["other"]
 
 
@@ -179,13 +179,13 @@ def due(home: Home, seconds: float = 1_000, limit: int = 10, kind: str = "note")
     return [f"{one.owner}/{one.id}" for one in home.facts.due(kind, later(seconds), limit)]
 
 
-def at(seconds: float, owner: str = "hana", **changes: Any) -> Fact:
+def at(seconds: float, owner: str = "hana", **changes: Any) -> Document:
     """A new fact that has a time."""
     return fact(owner=owner, due_at=later(seconds), **changes)
 
 
 def test_several_facts_are_read_by_their_names(home: Home) -> None:
-    mind = new_fact("hana", MIND, MIND, Mind(enabled=("vault",)))
+    mind = new_fact("hana", MIND, MIND, AgentState(enabled=("vault",)))
     home.facts.commit(fact("a"), fact("b", kind="other"), fact("a", owner="ken"), mind)
     names = (("other", "b"), (MIND, MIND), ("note", "a"), ("note", "b"), ("other", "a"))
     assert home.facts.several("hana", *names) == (fact("b", kind="other"), mind, fact("a"))

@@ -8,7 +8,7 @@ import pytest
 
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint
-from opencrab.domain.models.fault import Unanswered
+from opencrab.domain.models.fault import ModelCallFailed
 from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
 from tests.contract.faults import Vendor, cases, table
 from tests.contract.trouble import Trouble
@@ -34,8 +34,8 @@ def _model(vendor: Vendor, trouble: Trouble, *, stream: bool = True) -> VendorMo
     return VendorModel(vendor.wire, endpoint, "crab-1", INFO, transport, stream=stream)
 
 
-def _failed(model: VendorModel) -> Unanswered:
-    with pytest.raises(Unanswered) as caught:
+def _failed(model: VendorModel) -> ModelCallFailed:
+    with pytest.raises(ModelCallFailed) as caught:
         model.chat(REQUEST, model.encode(REQUEST))
     return caught.value
 

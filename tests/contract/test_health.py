@@ -1,6 +1,6 @@
 """The health of providers: shared by all workers, and changed only by who knew the newest."""
 
-from opencrab.domain.models.health import FAILURES, BreakerState, record_failure
+from opencrab.domain.models.health import FAILURES, BreakerState, record_model_failure
 from opencrab.ports.home import Home
 from tests.contract.example import NOW, later
 from tests.contract.waiting import at_once
@@ -57,7 +57,7 @@ def test_of_those_who_would_try_an_ill_provider_one_does(home: Home) -> None:
 def test_failures_that_are_counted_together_begin_a_pause(home: Home) -> None:
     for second in range(FAILURES):
         known = home.health.all().get("openai")
-        assert home.health.put("openai", record_failure(known, later(second)), known)
+        assert home.health.put("openai", record_model_failure(known, later(second)), known)
     assert home.health.all()["openai"].is_paused(later(FAILURES))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.ports.access.idempotency import Remembered
+from opencrab.ports.access.idempotency import RememberedRequest
 from opencrab.ports.home import Home
 from tests.contract.example import ENGLISH, JAPANESE, NOW, later
 from tests.contract.waiting import at_once
@@ -16,20 +16,24 @@ def test_the_first_request_with_a_key_is_new(home: Home) -> None:
 
 def test_a_repeat_before_the_answer_finds_the_request_alone(home: Home) -> None:
     home.idempotency.begin("key", "hash", NOW)
-    assert home.idempotency.begin("key", "hash", NOW) == Remembered("hash", None, None)
+    assert home.idempotency.begin("key", "hash", NOW) == RememberedRequest("hash", None, None)
 
 
 @pytest.mark.parametrize("body", [JAPANESE, ENGLISH, ""])
 def test_a_repeat_after_the_answer_finds_it(home: Home, body: str) -> None:
     home.idempotency.begin("key", "hash", NOW)
     home.idempotency.finish("key", 201, body)
-    assert home.idempotency.begin("key", "hash", later(5)) == Remembered("hash", 201, body)
+    assert home.idempotency.begin("key", "hash", later(5)) == RememberedRequest("hash", 201, body)
 
 
 def test_another_request_with_the_key_finds_the_first(home: Home) -> None:
     home.idempotency.begin("key", "hash of 朝", NOW)
-    assert home.idempotency.begin("key", "hash of 夜", NOW) == Remembered("hash of 朝", None, None)
-    assert home.idempotency.begin("key", "hash of 朝", NOW) == Remembered("hash of 朝", None, None)
+    assert home.idempotency.begin("key", "hash of 夜", NOW) == RememberedRequest(
+        "hash of 朝", None, None
+    )
+    assert home.idempotency.begin("key", "hash of 朝", NOW) == RememberedRequest(
+        "hash of 朝", None, None
+    )
 
 
 def test_keys_do_not_know_each_other(home: Home) -> None:
@@ -41,7 +45,7 @@ def test_a_request_is_remembered_for_a_day(home: Home) -> None:
     home.idempotency.begin("key", "hash", NOW)
     home.idempotency.finish("key", 200, "はい")
     found = home.idempotency.begin("key", "hash", later(DAY_SECONDS - 1))
-    assert found == Remembered("hash", 200, "はい")
+    assert found == RememberedRequest("hash", 200, "はい")
 
 
 def test_after_a_day_a_key_may_be_used_again(home: Home) -> None:
@@ -49,7 +53,7 @@ def test_after_a_day_a_key_may_be_used_again(home: Home) -> None:
     home.idempotency.finish("key", 200, "はい")
     tomorrow = later(DAY_SECONDS + 1)
     assert home.idempotency.begin("key", "new", tomorrow) is None
-    assert home.idempotency.begin("key", "new", tomorrow) == Remembered("new", None, None)
+    assert home.idempotency.begin("key", "new", tomorrow) == RememberedRequest("new", None, None)
 
 
 def test_an_answer_does_not_lengthen_the_day(home: Home) -> None:

@@ -6,7 +6,7 @@ from opencrab.domain.conversation.message import Instruction
 from opencrab.domain.models.health import BreakerState
 from opencrab.domain.models.preferences import Preferences
 from opencrab.ports.home import Home
-from opencrab.ports.turn.journal import Boundary
+from opencrab.ports.turn.journal import StepBoundary
 from tests.contract.example import JAPANESE, NOW, admitted, later, line, turn
 
 LIMITS = {"turn_micro_usd": 7, "session_micro_usd": 70, "heartbeat_percent": 0}
@@ -14,7 +14,7 @@ ILL = BreakerState(failures=2, failed_at=NOW, paused_until=later(30))
 
 
 def test_by_itself_nothing_is_to_be_known(home: Home) -> None:
-    assert home.journal.boundary(turn()) == Boundary(None, ())
+    assert home.journal.boundary(turn()) == StepBoundary(None, ())
 
 
 def test_a_turn_sees_everything_that_changed(home: Home) -> None:
@@ -25,7 +25,7 @@ def test_a_turn_sees_everything_that_changed(home: Home) -> None:
     home.budgets.change_limits(LIMITS)
     home.health.put("openai", ILL, None)
     home.preferences.save(Preferences(fallback=("local",)), 0)
-    assert home.journal.boundary(current) == Boundary(
+    assert home.journal.boundary(current) == StepBoundary(
         frozen="hana",
         instructions=(placed,),
         limits=LIMITS,
@@ -43,7 +43,7 @@ def test_a_turn_sees_what_was_taken_back(home: Home) -> None:
     home.switches.set("installation", frozen=False)
     home.budgets.change_limits(dict.fromkeys(LIMITS))
     home.health.forget("openai")
-    assert home.journal.boundary(current) == Boundary(None, ())
+    assert home.journal.boundary(current) == StepBoundary(None, ())
 
 
 @pytest.mark.parametrize("limits", [{}, LIMITS, {"session_micro_usd": 0}])

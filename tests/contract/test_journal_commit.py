@@ -15,10 +15,10 @@ from opencrab.domain.errors import (
     Stopped,
     Superseded,
 )
-from opencrab.domain.money.budget import Draw
+from opencrab.domain.money.budget import BudgetDraw
 from opencrab.domain.turn.turn import Block, Turn, TurnStatus
 from opencrab.ports.home import Home
-from opencrab.ports.turn.journal import Change
+from opencrab.ports.turn.journal import TurnChange
 from tests.contract.example import (
     CHANNEL,
     DAY,
@@ -53,11 +53,11 @@ def reclaimed(home: Home) -> Turn:
     return claimed.turn
 
 
-def drawing(amount: int, limit: int | None = 100) -> Draw:
-    return Draw(scope="agent:hana", day=DAY, micro_usd=amount, limit_micro_usd=limit)
+def drawing(amount: int, limit: int | None = 100) -> BudgetDraw:
+    return BudgetDraw(scope="agent:hana", day=DAY, micro_usd=amount, limit_micro_usd=limit)
 
 
-def everything(current: Turn, **changes: Any) -> Change:
+def everything(current: Turn, **changes: Any) -> TurnChange:
     """A change with something of every kind in it."""
     parts: dict[str, Any] = {
         "lines": (line("答えです", turn_id="t1", group_line=1), line(ENGLISH, turn_id="t1")),
@@ -140,89 +140,89 @@ def test_records_come_back_as_they_were_written(home: Home, text: str) -> None:
     assert home.journal.load("t1").records == (result(text=text),)
 
 
-def stale_epoch(home: Home, current: Turn) -> Change:
+def stale_epoch(home: Home, current: Turn) -> TurnChange:
     reclaimed(home)
     return everything(current)
 
 
-def stale_sequence(home: Home, current: Turn) -> Change:
+def stale_sequence(home: Home, current: Turn) -> TurnChange:
     home.journal.commit(step(current, result(7)))
     return everything(current)
 
 
-def record_again(home: Home, current: Turn) -> Change:
+def record_again(home: Home, current: Turn) -> TurnChange:
     return everything(home.journal.commit(step(current, result())))
 
 
-def utterance_again(home: Home, current: Turn) -> Change:
+def utterance_again(home: Home, current: Turn) -> TurnChange:
     spoken = home.journal.commit(step(current, result(7), utterances=(utterance(2),)))
     return everything(spoken)
 
 
-def usage_again(home: Home, current: Turn) -> Change:
+def usage_again(home: Home, current: Turn) -> TurnChange:
     counted = home.journal.commit(step(current, result(7), usage=(usage_row(2, cost=1),)))
     return everything(counted)
 
 
-def after_its_end(home: Home, current: Turn) -> Change:
+def after_its_end(home: Home, current: Turn) -> TurnChange:
     return everything(home.journal.commit(ending(current)))
 
 
-def while_it_waits(home: Home, current: Turn) -> Change:
+def while_it_waits(home: Home, current: Turn) -> TurnChange:
     return everything(home.journal.commit(step(current, request(7), status=TurnStatus.WAITING)))
 
 
-def once_stopped(home: Home, current: Turn) -> Change:
+def once_stopped(home: Home, current: Turn) -> TurnChange:
     home.journal.stop("t1", wish())
     return everything(current, unless_stopped=True)
 
 
-def once_paused(home: Home, current: Turn) -> Change:
+def once_paused(home: Home, current: Turn) -> TurnChange:
     home.journal.stop("t1", hold())
     return everything(current, unless_stopped=True)
 
 
-def fact_is_there(home: Home, current: Turn) -> Change:
+def fact_is_there(home: Home, current: Turn) -> TurnChange:
     home.facts.commit(fact("a", ENGLISH))
     return everything(current)
 
 
-def fact_is_gone(home: Home, current: Turn) -> Change:
+def fact_is_gone(home: Home, current: Turn) -> TurnChange:
     return everything(current, facts=(fact("b"), fact("a", version=2)))
 
 
-def fact_to_remove_moved_on(home: Home, current: Turn) -> Change:
+def fact_to_remove_moved_on(home: Home, current: Turn) -> TurnChange:
     home.facts.commit(fact())
     home.facts.commit(fact(version=2))
     return everything(current, facts=(fact("b"), fact().removed()))
 
 
-def fact_moved_on_in_a_session_that_did_too(home: Home, current: Turn) -> Change:
+def fact_moved_on_in_a_session_that_did_too(home: Home, current: Turn) -> TurnChange:
     home.facts.commit(fact())
     home.journal.admit(admission(turn("t2"), message_id="m2"))
     return everything(current)
 
 
-def pause_taken_back(home: Home, current: Turn) -> Change:
+def pause_taken_back(home: Home, current: Turn) -> TurnChange:
     paused = home.journal.stop("t1", hold())
     home.journal.resume("t1")
     return everything(paused, status=TurnStatus.WAITING)
 
 
-def pause_became_a_stop(home: Home, current: Turn) -> Change:
+def pause_became_a_stop(home: Home, current: Turn) -> TurnChange:
     paused = home.journal.stop("t1", hold())
     home.journal.stop("t1", wish())
     return everything(paused, status=TurnStatus.WAITING)
 
 
-def pause_became_another(home: Home, current: Turn) -> Change:
+def pause_became_another(home: Home, current: Turn) -> TurnChange:
     paused = home.journal.stop("t1", hold("owner"))
     home.journal.resume("t1")
     home.journal.stop("t1", hold("someone"))
     return everything(paused, status=TurnStatus.WAITING)
 
 
-def beyond_the_budget(home: Home, current: Turn) -> Change:
+def beyond_the_budget(home: Home, current: Turn) -> TurnChange:
     dear = drawing(101).replaced(scope="installation")
     return everything(current, draws=(drawing(40), dear))
 
@@ -250,7 +250,7 @@ REFUSALS = [
 
 @pytest.mark.parametrize(("spoil", "error"), REFUSALS, ids=lambda part: part.__name__)
 def test_nothing_of_a_refused_change_is_visible(
-    home: Home, spoil: Callable[[Home, Turn], Change], error: type[OpenCrabError]
+    home: Home, spoil: Callable[[Home, Turn], TurnChange], error: type[OpenCrabError]
 ) -> None:
     change = spoil(home, running(home))
     before = visible(home)

@@ -7,7 +7,7 @@ from opencrab.domain.errors import Changed, Conflict, NotFound, Stopped
 from opencrab.domain.turn.record import ApprovalDecision
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.ports.home import Home
-from opencrab.ports.turn.journal import Change
+from opencrab.ports.turn.journal import TurnChange
 from tests.contract.example import (
     ENGLISH,
     JAPANESE,
@@ -53,9 +53,9 @@ def decision(n: int = 1, call_id: str = "c1", argument_hash: str = "arguments") 
     )
 
 
-def held_back(paused: Turn) -> Change:
+def held_back(paused: Turn) -> TurnChange:
     """A paused turn waits: nothing was done, so that no record has its number."""
-    return Change(turn=paused.replaced(status=TurnStatus.WAITING), expected=paused.sequence)
+    return TurnChange(turn=paused.replaced(status=TurnStatus.WAITING), expected=paused.sequence)
 
 
 def test_a_boundary_of_a_quiet_session_is_empty(home: Home) -> None:

@@ -4,7 +4,7 @@ from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.conversation.session import SessionStatus
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.ports.home import Home
-from opencrab.ports.turn.journal import Change
+from opencrab.ports.turn.journal import TurnChange
 from tests.contract.example import NOW, later, session, turn
 from tests.contract.waiting import at_once
 
@@ -39,7 +39,7 @@ def test_opening_it_again_answers_what_has_become_of_it(home: Home) -> None:
     ended = claimed.turn.replaced(
         status=TurnStatus.COMPLETED, ended_at=NOW, lease_until=None, sequence=2
     )
-    home.journal.commit(Change(turn=ended, expected=1, at=NOW))
+    home.journal.commit(TurnChange(turn=ended, expected=1, at=NOW))
     assert home.journal.open(summarising()).status is TurnStatus.COMPLETED
     assert home.journal.claim("c1", lease_until=later(60), receipt="r2") is None
 

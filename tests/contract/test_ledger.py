@@ -10,14 +10,14 @@ from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.ports.workspace.files import FileInfo
-from opencrab.ports.workspace.ledger import GRACE, Entry, Ledger
+from opencrab.ports.workspace.ledger import GRACE, LedgerEntry, WorkspaceLedger
 from tests.aws import account
 from tests.ledgers import MemoryLedger, open_table
 
 QUOTA = 1_000
 
 
-class Counting(Ledger, Protocol):
+class Counting(WorkspaceLedger, Protocol):
     """A ledger that tells its sum."""
 
     def usage(self, agent_id: str) -> int:
@@ -46,7 +46,7 @@ def ledger(request: pytest.FixtureRequest, clock: FakeClock) -> Iterator[Countin
         yield opened
 
 
-def kept(ledger: Ledger, clock: FakeClock, path: str, size: int = 10) -> Entry:
+def kept(ledger: WorkspaceLedger, clock: FakeClock, path: str, size: int = 10) -> LedgerEntry:
     """A file that was reserved, written and settled."""
     now = clock.now()
     entry = ledger.entry("mika", path).reserving("w", size, now)
@@ -61,9 +61,9 @@ def info(path: str, size: int) -> FileInfo:
     return FileInfo(path, size, "0" * 64, f"e{size}:v")
 
 
-def removed(ledger: Ledger, clock: FakeClock, path: str) -> None:
+def removed(ledger: WorkspaceLedger, clock: FakeClock, path: str) -> None:
     gone = ledger.save("mika", ledger.entry("mika", path).seen(None, clock.now()))
-    assert gone == Entry(path)
+    assert gone == LedgerEntry(path)
 
 
 @pytest.mark.parametrize("path", ["海/メモ.md", "notes/today.md", "🦀", "a"])
@@ -72,7 +72,7 @@ def test_what_was_kept_is_known_again(path: str, ledger: Counting, clock: FakeCl
     assert ledger.entry("mika", path) == settled
     assert ledger.entries("mika") == (settled,)
     assert (settled.info, settled.counted) == (info(path, 10), 10)
-    assert ledger.entry("ken", path) == Entry(path)
+    assert ledger.entry("ken", path) == LedgerEntry(path)
     removed(ledger, clock, path)
     assert ledger.entries("mika") == ()
     assert ledger.usage("mika") == 0
@@ -82,7 +82,7 @@ def test_reservations_are_known_again_and_count_at_their_largest(
     ledger: Counting, clock: FakeClock
 ) -> None:
     now = clock.now()
-    entry = Entry("a", 5, info("a", 5)).reserving("x", 30, now).reserving("y", 20, now)
+    entry = LedgerEntry("a", 5, info("a", 5)).reserving("x", 30, now).reserving("y", 20, now)
     saved = ledger.save("mika", entry)
     assert saved is not None
     found = ledger.entry("mika", "a")
@@ -93,7 +93,7 @@ def test_reservations_are_known_again_and_count_at_their_largest(
 
 
 def test_a_reservation_of_the_dead_ends_after_the_grace(ledger: Counting, clock: FakeClock) -> None:
-    ledger.save("mika", Entry("a").reserving("x", 30, clock.now()))
+    ledger.save("mika", LedgerEntry("a").reserving("x", 30, clock.now()))
     clock.advance(GRACE.total_seconds() - 1)
     assert ledger.entry("mika", "a").seen(None, clock.now()).held == 30
     clock.advance(1)
@@ -107,7 +107,7 @@ def test_an_entry_that_changed_since_it_was_read_is_not_saved(
     newer = ledger.save("mika", old.sized(20, clock.now()))
     assert newer is not None
     assert ledger.save("mika", old.sized(30, clock.now())) is None
-    assert ledger.save("mika", Entry("a", 30)) is None
+    assert ledger.save("mika", LedgerEntry("a", 30)) is None
     assert ledger.entry("mika", "a") == newer
     removed(ledger, clock, "a")
     assert ledger.save("mika", newer.sized(30, clock.now())) is None
@@ -119,20 +119,22 @@ def test_growth_beyond_the_quota_is_refused_and_changes_nothing(
 ) -> None:
     kept(ledger, clock, "a", 600)
     with pytest.raises(TooLarge, match=r"'海' needs 401 bytes more and the workspace has 400 of"):
-        ledger.save("mika", Entry("海").reserving("x", 401, clock.now()), quota_bytes=QUOTA)
+        ledger.save("mika", LedgerEntry("海").reserving("x", 401, clock.now()), quota_bytes=QUOTA)
     with pytest.raises(TooLarge, match="'c' needs 1001 bytes more"):
-        ledger.save("mika", Entry("c").reserving("x", 1_001, clock.now()), quota_bytes=QUOTA)
+        ledger.save("mika", LedgerEntry("c").reserving("x", 1_001, clock.now()), quota_bytes=QUOTA)
     assert ledger.usage("mika") == 600
-    assert ledger.entry("mika", "海") == Entry("海")
-    assert ledger.save("mika", Entry("海").reserving("x", 400, clock.now()), quota_bytes=QUOTA)
+    assert ledger.entry("mika", "海") == LedgerEntry("海")
+    assert ledger.save(
+        "mika", LedgerEntry("海").reserving("x", 400, clock.now()), quota_bytes=QUOTA
+    )
 
 
 def test_who_is_over_a_quota_may_still_shrink(ledger: Counting, clock: FakeClock) -> None:
-    large = ledger.save("mika", Entry("a", 5_000))
+    large = ledger.save("mika", LedgerEntry("a", 5_000))
     assert large is not None
     assert ledger.save("mika", large.sized(4_000, clock.now()), quota_bytes=QUOTA)
     with pytest.raises(TooLarge, match="has 0 of 1000"):
-        ledger.save("mika", Entry("b", 1), quota_bytes=QUOTA)
+        ledger.save("mika", LedgerEntry("b", 1), quota_bytes=QUOTA)
 
 
 @pytest.mark.parametrize(
@@ -151,17 +153,17 @@ def test_who_is_over_a_quota_may_still_shrink(ledger: Counting, clock: FakeClock
 def test_a_name_is_held_against_all_that_look_the_same(
     existing: str, path: str, told: str, ledger: Counting, clock: FakeClock
 ) -> None:
-    held = ledger.save("mika", Entry(existing).reserving("w", 1, clock.now()))
+    held = ledger.save("mika", LedgerEntry(existing).reserving("w", 1, clock.now()))
     assert held is not None
     with pytest.raises(Invalid, match=told):
-        ledger.save("mika", Entry(path).reserving("x", 1, clock.now()))
-    assert ledger.save("ken", Entry(path, 1))
+        ledger.save("mika", LedgerEntry(path).reserving("x", 1, clock.now()))
+    assert ledger.save("ken", LedgerEntry(path, 1))
     assert [entry.path for entry in ledger.entries("mika")] == [existing]
     removed_after_grace(ledger, clock, existing)
-    assert ledger.save("mika", Entry(path, 1))
+    assert ledger.save("mika", LedgerEntry(path, 1))
 
 
-def removed_after_grace(ledger: Ledger, clock: FakeClock, path: str) -> None:
+def removed_after_grace(ledger: WorkspaceLedger, clock: FakeClock, path: str) -> None:
     clock.advance(GRACE.total_seconds())
     removed(ledger, clock, path)
 

@@ -11,10 +11,10 @@ import pytest
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.conversation.message import Audience
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.memory.search_row import EVERYTHING, Clearance, RowKind
+from opencrab.domain.memory.search_row import EVERYTHING, RowKind, SearchClearance
 from opencrab.domain.memory.summary import summary_key
 from opencrab.ports.home import Home
-from opencrab.ports.memory.search import Found, Query
+from opencrab.ports.memory.search import SearchHit, SearchQuery
 from tests.contract.backends import BACKENDS, Backend, OpenBackend
 from tests.contract.example import NOW
 from tests.contract.homes import sqlite
@@ -32,9 +32,9 @@ class Place:
         """The texts that are found, best first."""
         return [each.row.text for each in self.found(text, agent_id, **filters)]
 
-    def found(self, text: str, agent_id: str = "hana", **filters: Any) -> tuple[Found, ...]:
-        filters.setdefault("clearance", Clearance(whole=True, session_id="s1"))
-        return self.search.search(agent_id, Query(text, **filters))
+    def found(self, text: str, agent_id: str = "hana", **filters: Any) -> tuple[SearchHit, ...]:
+        filters.setdefault("clearance", SearchClearance(whole=True, session_id="s1"))
+        return self.search.search(agent_id, SearchQuery(text, **filters))
 
     def index(self) -> None:
         """Let the indexer take in all that the feed has told."""
@@ -123,7 +123,7 @@ def test_a_changed_memory_is_found_by_its_new_words_and_shows_them(place: Place)
 
 def test_a_memory_that_became_private_is_not_found_by_who_may_not_hear_it(place: Place) -> None:
     memory_id = place.life.remember("crab secret", hearing=Hearing.PUBLIC)
-    outsider = Clearance(session_id="s1")
+    outsider = SearchClearance(session_id="s1")
     assert place.find("crab", clearance=outsider) == ["crab secret"]
     place.life.clock.advance(3_600)
     place.life.reword(memory_id, "crab secret", hearing=Hearing.PRIVATE)
@@ -205,7 +205,7 @@ def test_other_agents_sessions_and_memories_give_nothing(place: Place) -> None:
     place.life.say("crab of both", "ours")
     place.life.remember("crab of hana")
     place.index()
-    for clearance in (EVERYTHING, Clearance(session_id="theirs", person_id="taro")):
+    for clearance in (EVERYTHING, SearchClearance(session_id="theirs", person_id="taro")):
         found = place.find("crab", clearance=clearance, session_id="theirs")
         assert found == []
     assert sorted(place.find("crab")) == ["crab of both", "crab of hana"]
@@ -217,7 +217,7 @@ def test_whispers_are_for_their_own_agent(place: Place) -> None:
     place.life.meet("ours", "hana", "ken")
     own: dict[str, Any] = {"speaker_id": "ken", "audience": Audience.SELF}
     place.life.say("crab thoughts", "ours", **own)
-    everywhere = Clearance(whole=True, session_id="ours")
+    everywhere = SearchClearance(whole=True, session_id="ours")
     assert place.find("crab", "ken", clearance=everywhere) == ["crab thoughts"]
     assert place.find("crab", "hana", clearance=everywhere) == []
 
@@ -236,7 +236,8 @@ def test_clearance_decides_what_is_found(place: Place) -> None:
 
     def found(**who: Any) -> set[str]:
         return {
-            each.removeprefix("crab ") for each in place.find("crab", clearance=Clearance(**who))
+            each.removeprefix("crab ")
+            for each in place.find("crab", clearance=SearchClearance(**who))
         }
 
     everything = {"public", "guild", "private", "session", "others", "memory"}
@@ -300,9 +301,9 @@ def test_a_name_of_somebody_unheard_means_nothing(
     place.life.say("otter 川獺", **jiro)
     if indexed:
         place.index()
-    user = Clearance(session_id="s1", person_id="jiro")
+    user = SearchClearance(session_id="s1", person_id="jiro")
 
-    def seen(clearance: Clearance) -> list[tuple[str, tuple[str, ...]]]:
+    def seen(clearance: SearchClearance) -> list[tuple[str, tuple[str, ...]]]:
         found = place.found(asked, clearance=clearance)
         return [(each.row.text, each.why) for each in found]
 
@@ -311,7 +312,7 @@ def test_a_name_of_somebody_unheard_means_nothing(
     place.life.say("…", "hidden", speaker_id="eve", speaker_name=name)
     if indexed:
         place.index()
-    place.search.search("hana", Query("…", session_id="hidden"))
+    place.search.search("hana", SearchQuery("…", session_id="hidden"))
     assert seen(user) == before
     place.life.say("みんなに聞こえる話", speaker_id="eve", speaker_name=name)
     assert any("speaker" in why for _, why in seen(user))

@@ -12,8 +12,8 @@ from opencrab.domain.models.fault import Fault
 from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import CallState
-from opencrab.domain.usage.counters import Tally, merge_tallies, tally_of
-from opencrab.domain.usage.ledger import UsageRow, summary
+from opencrab.domain.usage.counters import DailyTally, merge_tallies, tally_of_call
+from opencrab.domain.usage.ledger import UsageRow, usage_summary
 from opencrab.ports.home import Home
 from tests.contract.example import NOW, running, step, usage_row
 from tests.contract.test_usage import write
@@ -23,16 +23,16 @@ TOKYO = timezone(timedelta(hours=9))
 NONSENSE = Usage(input_tokens=-7, output_tokens=-1)
 
 
-def all_of(home: Home, agent_id: str = "hana") -> tuple[Tally, ...]:
+def all_of(home: Home, agent_id: str = "hana") -> tuple[DailyTally, ...]:
     return home.tallies.between(agent_id, "2026-01-01", LAST)
 
 
-def as_counted(rows: Iterable[UsageRow]) -> dict[object, Tally]:
+def as_counted(rows: Iterable[UsageRow]) -> dict[object, DailyTally]:
     """What should be there, by key."""
-    return {tally.key: tally for tally in merge_tallies(map(tally_of, rows))}
+    return {tally.key: tally for tally in merge_tallies(map(tally_of_call, rows))}
 
 
-def found(home: Home, agent_id: str = "hana") -> dict[object, Tally]:
+def found(home: Home, agent_id: str = "hana") -> dict[object, DailyTally]:
     return {tally.key: tally for tally in all_of(home, agent_id)}
 
 
@@ -67,8 +67,8 @@ def test_counts_are_what_the_rows_come_to(home: Home) -> None:
     for start in range(0, len(rows), 6):
         write(home, *rows[start : start + 6])
     assert found(home) == as_counted(rows)
-    told = reduce(Tally.__add__, all_of(home)).counts
-    whole = summary(rows)
+    told = reduce(DailyTally.__add__, all_of(home)).counts
+    whole = usage_summary(rows)
     assert (told["calls"], told["answered"]) == (whole.calls, whole.answered)
     assert (told["failed"], told["unknown"]) == (whole.failed, whole.unknown)
     assert (told["cost"], told["input"]) == (whole.cost_micro_usd, whole.input_tokens)
@@ -87,7 +87,7 @@ def test_several_calls_of_one_cell_in_one_transaction_all_count(home: Home) -> N
     write(home, *rows[:4], usage_row(9, agent_id="ken"))
     write(home, *rows[4:])
     (tally,) = all_of(home)
-    assert tally == reduce(Tally.__add__, map(tally_of, rows))
+    assert tally == reduce(DailyTally.__add__, map(tally_of_call, rows))
     assert tally.counts["calls"] == tally.hours[NOW.hour]["calls"] == len(rows)
     assert [one.counts["calls"] for one in all_of(home, "ken")] == [1]
 

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class Trouble:
     retry_after: float | None = None
 
     @property
-    def raised(self) -> Unanswered | None:
+    def raised(self) -> ModelCallFailed | None:
         """What the connection does after all bytes, or instead of them."""
         if self.ends is None:
             return None
-        return Unanswered("the connection ended", self.ends, billed=True)
+        return ModelCallFailed("the connection ended", self.ends, billed=True)
 
 
 def _json(value: Any) -> bytes:

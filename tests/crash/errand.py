@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any, cast
 
 from opencrab.domain.access.authority import Authority, Source
-from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
+from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
 from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.domain.goals.goal import Goal
-from opencrab.domain.money.budget import Limits, agent_scope
+from opencrab.domain.money.budget import Limits, agent_budget_scope
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.approvals import approvals
 from opencrab.engine.autonomy.sweep import sweep
 from opencrab.engine.goals import instructions
-from opencrab.engine.goals.pausing import goal_fact
+from opencrab.engine.goals.pausing import stored_goal
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
@@ -31,7 +31,7 @@ from tests.crash.outside import Bell, Reply, registry
 from tests.crash.scheduling import Killed
 from tests.e2e.house import House
 
-OWNER = instructions.Asker("owner", "Owner", Source.REST, Authority.OWNER)
+OWNER = instructions.InstructionGiver("owner", "Owner", Source.REST, Authority.OWNER)
 RICH = Rules(
     limits=Limits(
         turn_micro_usd=10**9, agent_day_micro_usd=10**10, installation_day_micro_usd=10**12
@@ -147,7 +147,7 @@ class Errand:
     def undertake(self) -> None:
         """The owner gives the instruction, always with the same key."""
         asked = instructions.NewInstruction(instruction="メモを整理して / Organise the notes")
-        instructions.undertake(self.runtime, self.agent_id, asked, OWNER, key="k")
+        instructions.start_instruction(self.runtime, self.agent_id, asked, OWNER, key="k")
 
     def client(self, act: Callable[[], object]) -> None:
         """Somebody outside, who tries again when killed or told to."""
@@ -218,22 +218,22 @@ class Errand:
     @property
     def goal(self) -> Goal:
         """The goal as it is stored."""
-        return goal_fact(self.house.runtime.home.facts, self.agent_id, "G1").read(Goal)
+        return stored_goal(self.house.runtime.home.facts, self.agent_id, "G1").read(Goal)
 
     @property
     def agenda(self) -> Agenda:
         """The agent's agenda as it is stored."""
         fact = self.house.home.facts.get(self.agent_id, MIND, MIND)
-        return Mind().agenda if fact is None else fact.read(Mind).agenda
+        return AgentState().agenda if fact is None else fact.read(AgentState).agenda
 
     def decides(self, *, approved: bool) -> bool:
         """The owner decides what waits; whether anything did."""
         who, waited = approvals.Decider(id="owner", is_owner=True), False
-        for found in approvals.page(self.house.runtime.home.facts, decided=False):
+        for found in approvals.page_of_approvals(self.house.runtime.home.facts, decided=False):
             if found.agent_id == self.agent_id:
                 waited = True
                 self.client(
-                    lambda wanted=found.id: approvals.decide(  # type: ignore[misc]
+                    lambda wanted=found.id: approvals.decide_approval(  # type: ignore[misc]
                         self.runtime, wanted, approved=approved, who=who
                     )
                 )
@@ -242,5 +242,5 @@ class Errand:
     def drawn(self) -> int:
         """What this agent drew from all days that it lived in."""
         days = {block.day for key in self.turns for block in self.house.turn(key).blocks}
-        scope = agent_scope(self.agent_id)
+        scope = agent_budget_scope(self.agent_id)
         return sum(self.house.home.budgets.drawn(scope, day) for day in days)

@@ -9,7 +9,7 @@ from opencrab.domain.goals.goal import Goal, GoalStatus, TaskStatus, task_messag
 from opencrab.domain.turn.record import CallResult, CallState
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.goals import instructions
-from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.admission import admit_message
 from opencrab.ports.models.model import ChatMessage
 from tests.crash.errand import OWNER, Errand, Trouble
 from tests.crash.scheduling import Killed
@@ -84,7 +84,7 @@ def cancel(errand: Errand, points: list[int]) -> list[str]:
 
     def act() -> None:
         before = _effects(errand)
-        instructions.cancel(errand.runtime, errand.agent_id, "G1", by="owner")
+        instructions.cancel_goal(errand.runtime, errand.agent_id, "G1", by="owner")
         done.append(before)
 
     _with_client(errand, points, act)
@@ -100,7 +100,7 @@ def pause(errand: Errand, points: list[int]) -> list[str]:
     """The owner lets the goal wait for a day; further points kill."""
 
     def act() -> None:
-        instructions.pause(errand.runtime, errand.agent_id, "G1", by="owner")
+        instructions.pause_goal_by_label(errand.runtime, errand.agent_id, "G1", by="owner")
 
     _with_client(errand, points, act)
     found = [f"paused: {problem}" for problem in _always(errand)]
@@ -122,9 +122,9 @@ def interrupt(errand: Errand, points: list[int]) -> list[str]:
 
     def act() -> None:
         try:
-            given = instructions.goals(errand.runtime.home, errand.agent_id)
+            given = instructions.goals_of_agent(errand.runtime.home, errand.agent_id)
             for goal in given:
-                admit(errand.runtime, goal.session_id, _aside())
+                admit_message(errand.runtime, goal.session_id, _aside())
             asked.append(bool(given))
         except Conflict:
             assert errand.goal.status.is_end
@@ -143,10 +143,12 @@ def hurry(errand: Errand, points: list[int]) -> list[str]:
     """Paused at one point and resumed at another; further ones kill."""
 
     def act() -> None:
-        instructions.pause(errand.runtime, errand.agent_id, "G1", by="owner")
+        instructions.pause_goal_by_label(errand.runtime, errand.agent_id, "G1", by="owner")
 
     def again(_point: str) -> None:
-        errand.client(_tolerant(lambda: instructions.resume(errand.runtime, errand.agent_id, "G1")))
+        errand.client(
+            _tolerant(lambda: instructions.resume_goal(errand.runtime, errand.agent_id, "G1"))
+        )
 
     first, second, *others = points
     trouble = Trouble({first: lambda _point: errand.client(_tolerant(act)), second: again})
@@ -165,7 +167,7 @@ def steer(errand: Errand, points: list[int]) -> list[str]:
 
     def act() -> None:
         before = len(errand.house.provider.seen)
-        instructions.steer(errand.runtime, errand.agent_id, "G1", STEER, asker=OWNER, key="s")
+        instructions.steer_goal(errand.runtime, errand.agent_id, "G1", STEER, asker=OWNER, key="s")
         thought.append(before)
 
     _with_client(errand, points, act)
@@ -206,7 +208,7 @@ def reject(errand: Errand, points: list[int]) -> list[str]:
     errand.rest()
     if _effects(errand) != before:
         found.append("it went on by itself")
-    errand.client(lambda: instructions.resume(errand.runtime, errand.agent_id, "G1"))
+    errand.client(lambda: instructions.resume_goal(errand.runtime, errand.agent_id, "G1"))
     errand.rest(lambda: errand.decides(approved=True))
     return [*found, *_completed(errand, extra=len(others) + 1), *_always(errand)]
 
@@ -249,7 +251,7 @@ def _with_client(errand: Errand, points: list[int], act: Callable[[], object]) -
 def _resumed(errand: Errand, *, extra: int) -> list[str]:
     """The same after somebody said go on."""
     if not errand.goal.status.is_end:
-        errand.client(lambda: instructions.resume(errand.runtime, errand.agent_id, "G1"))
+        errand.client(lambda: instructions.resume_goal(errand.runtime, errand.agent_id, "G1"))
         errand.rest()
     return [*_completed(errand, extra=extra), *_always(errand)]
 
@@ -266,7 +268,7 @@ def _aside() -> Message:
 
 
 def _given(errand: Errand) -> bool:
-    return bool(instructions.goals(errand.house.runtime.home, errand.agent_id))
+    return bool(instructions.goals_of_agent(errand.house.runtime.home, errand.agent_id))
 
 
 def _effects(errand: Errand) -> int:

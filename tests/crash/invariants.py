@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from opencrab.domain.conversation.message import DeliveryState
-from opencrab.domain.learning.signals import SIGNALS, Signals
+from opencrab.domain.learning.signals import SIGNALS, TurnSignals
 from tests.crash.outside import TEAR
 from tests.crash.rest import ENDS, Json, Rest
 from tests.crash.world import Cast, World, agent_ids
@@ -316,7 +316,7 @@ def _signals(world: World, rest: Rest) -> Iterator[str]:
     agents = {agent_id for cast in world.casts for agent_id in agent_ids(cast.scenario)}
     told = Counter[tuple[str, str, int, int]]()
     for fact in (f for name in agents for f in world.raw.facts.page(name, SIGNALS, limit=10_000)):
-        each = fact.read(Signals)
+        each = fact.read(TurnSignals)
         calls, cost = sum(s.calls for s in each.served), sum(s.cost for s in each.served)
         told[each.turn_id, each.status.value, calls, cost] += 1
     expected = Counter[tuple[str, str, int, int]]()

@@ -6,11 +6,17 @@ from typing import Any, cast
 from opencrab.adapters.sqlite.agents import session_row
 from opencrab.adapters.sqlite.database import Database, WriteBatch
 from opencrab.domain.conversation.session import Session
-from opencrab.domain.turn.record import ActionIntent, CallState, ModelResult, Record, record_key
+from opencrab.domain.turn.record import (
+    ActionIntent,
+    CallState,
+    ModelResult,
+    Record,
+    turn_record_key,
+)
 from opencrab.domain.turn.turn import Turn, TurnStatus
-from opencrab.engine.queueing import enqueue
+from opencrab.engine.queueing import enqueue_turn
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.turn.journal import Admission, Change
+from opencrab.ports.turn.journal import AdmittedMessage, TurnChange
 from tests.crash.over import BadAdapter, BadEngine, Over
 from tests.crash.sqlite_ground import SqliteGround
 from tests.crash.world import World
@@ -31,7 +37,7 @@ class EpochForgotten(BadAdapter):
     caught_by = "sleep:text:12:0"
 
     class over(Over):  # noqa: N801 - stands for an attribute
-        def commit(self, change: Change) -> Turn:
+        def commit(self, change: TurnChange) -> Turn:
             epoch = self.inner.load(change.turn.id).turn.epoch
             turn = change.turn.replaced(epoch=epoch)
             return cast(Turn, self.inner.commit(replace(change, turn=turn)))
@@ -45,11 +51,11 @@ class SequenceForgotten(BadAdapter):
     caught_by = "echo:write:21"
 
     class over(Over):  # noqa: N801
-        def commit(self, change: Change) -> Turn:
+        def commit(self, change: TurnChange) -> Turn:
             expected = self.inner.load(change.turn.id).turn.sequence
             with file_of(self.world).writing() as items:
                 for record in change.records:
-                    items.delete(f"TURN#{change.turn.id}", record_key(record))
+                    items.delete(f"TURN#{change.turn.id}", turn_record_key(record))
             return cast(Turn, self.inner.commit(replace(change, expected=expected)))
 
 
@@ -60,7 +66,7 @@ class IntentSkipped(BadEngine):
     scenarios = ("long",)
 
     class over(Over):  # noqa: N801
-        def commit(self, change: Change) -> Turn:
+        def commit(self, change: TurnChange) -> Turn:
             records = tuple(r for r in change.records if not isinstance(r, ActionIntent))
             return cast(Turn, self.inner.commit(replace(change, records=records)))
 
@@ -72,7 +78,7 @@ class ReservationReleased(BadEngine):
     scenarios = ("text",)
 
     class over(Over):  # noqa: N801
-        def commit(self, change: Change) -> Turn:
+        def commit(self, change: TurnChange) -> Turn:
             turn, records = change.turn, list[Record]()
             for record in change.records:
                 if isinstance(record, ModelResult) and record.state is CallState.UNKNOWN:
@@ -91,7 +97,7 @@ class SettlementForgotten(BadEngine):
     scenarios = ("text", "write")
 
     class over(Over):  # noqa: N801
-        def commit(self, change: Change) -> Turn:
+        def commit(self, change: TurnChange) -> Turn:
             costs = [r.cost for r in change.records if isinstance(r, ModelResult)]
             turn = change.turn.replaced(spent=change.turn.spent - sum(costs))
             return cast(Turn, self.inner.commit(replace(change, turn=turn)))
@@ -104,7 +110,7 @@ class AllowanceKept(BadEngine):
     scenarios = ("text",)
 
     class over(Over):  # noqa: N801
-        def commit(self, change: Change) -> Turn:
+        def commit(self, change: TurnChange) -> Turn:
             if change.turn.status.is_end:
                 change = replace(change, draws=())
             return cast(Turn, self.inner.commit(change))
@@ -117,7 +123,7 @@ class LimitIgnored(BadAdapter):
     scenarios = ("poor",)
 
     class over(Over):  # noqa: N801
-        def commit(self, change: Change) -> Turn:
+        def commit(self, change: TurnChange) -> Turn:
             draws = tuple(draw.replaced(limit_micro_usd=10**12) for draw in change.draws)
             return cast(Turn, self.inner.commit(replace(change, draws=draws)))
 
@@ -129,10 +135,10 @@ class QueuedBeforeStored(BadEngine):
     scenarios = ("text", "three")
 
     class over(Over):  # noqa: N801
-        def admit(self, admission: Admission) -> tuple[Turn, ...]:
+        def admit(self, admission: AdmittedMessage) -> tuple[Turn, ...]:
             if self.runtime is not None:
                 for turn in admission.turns:
-                    enqueue(self.runtime.home, turn)
+                    enqueue_turn(self.runtime.home, turn)
             return cast(tuple[Turn, ...], self.inner.admit(admission))
 
 
@@ -143,7 +149,7 @@ class StopIgnored(BadAdapter):
     scenarios = ("cancelled",)
 
     class over(Over):  # noqa: N801
-        def commit(self, change: Change) -> Turn:
+        def commit(self, change: TurnChange) -> Turn:
             return cast(Turn, self.inner.commit(replace(change, unless_stopped=False)))
 
 
@@ -154,7 +160,7 @@ class AcknowledgedTooEarly(BadEngine):
     scenarios = ("two", "three")
 
     class over(Over):  # noqa: N801
-        def commit(self, change: Change) -> Turn:
+        def commit(self, change: TurnChange) -> Turn:
             turn = change.turn
             if turn.status.is_end and turn.receipt and self.runtime is not None:
                 self.runtime.home.turns.done(turn.receipt)
@@ -169,10 +175,10 @@ class ResultInHalves(BadEngine):
     caught_by = "random:long/8"
 
     class over(Over):  # noqa: N801
-        def commit(self, change: Change) -> Turn:
+        def commit(self, change: TurnChange) -> Turn:
             if change.lines and change.turn.status is TurnStatus.RUNNING:
                 before = self.inner.load(change.turn.id).turn.replaced(epoch=change.turn.epoch)
-                first = Change(turn=before, expected=change.expected, lines=change.lines)
+                first = TurnChange(turn=before, expected=change.expected, lines=change.lines)
                 self.inner.commit(first)
                 change = replace(change, lines=())
             return cast(Turn, self.inner.commit(change))
@@ -186,7 +192,7 @@ class UtteranceOutside(BadEngine):
     caught_by = "kill:pushed:28"
 
     class over(Over):  # noqa: N801
-        def commit(self, change: Change) -> Turn:
+        def commit(self, change: TurnChange) -> Turn:
             turn = cast(Turn, self.inner.commit(replace(change, utterances=())))
             with file_of(self.world).writing() as items:
                 for utterance in change.utterances:
@@ -207,7 +213,7 @@ class BodyAfterPointer(BadEngine):
     caught_by = "kill:large:26"
 
     class over(Over):  # noqa: N801
-        def commit(self, change: Change) -> Turn:
+        def commit(self, change: TurnChange) -> Turn:
             turn = cast(Turn, self.inner.commit(change))
             if self.runtime is not None:
                 for digest, content in self.kept:
@@ -235,7 +241,7 @@ class SessionChangedTwice(BadAdapter):
     scenarios = ("text",)
 
     class over(Over):  # noqa: N801
-        def commit(self, change: Change) -> Turn:
+        def commit(self, change: TurnChange) -> Turn:
             turn = cast(Turn, self.inner.commit(change))
             if change.session is not None and change.at is not None:
                 with file_of(self.world).writing() as items:

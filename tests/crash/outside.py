@@ -14,11 +14,11 @@ from opencrab.domain.access.impact import Impact
 from opencrab.domain.conversation.message import Channel as Place
 from opencrab.domain.conversation.message import Utterance
 from opencrab.domain.errors import NeverSent, Unavailable
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.turn.action import ActionResult, Effect
-from opencrab.domain.turn.record import Answer, Call, Reflection
+from opencrab.domain.turn.record import ActionCall, ModelAnswer, Reflection
 from opencrab.domain.value import MicroUsd, Value
 from opencrab.ports.conversation.channel import Panel
 from opencrab.ports.models.model import ChatMessage, ChatModel, ChatRequest, ModelInfo
@@ -107,7 +107,7 @@ class ScriptedModel:
         )
         return (request.system + shown).encode()
 
-    def chat(self, request: ChatRequest, body: bytes) -> Answer:
+    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
         name = self.info.name
         step = sum(
             isinstance(message, ChatMessage)
@@ -122,20 +122,20 @@ class ScriptedModel:
         self._provider.failed[key, step] += 1
         self._provider.seen.append(request)
         if error is not None and error is Fault.UNREACHABLE:
-            raise Unanswered("the line is dead", error)
+            raise ModelCallFailed("the line is dead", error)
         self._provider.bill.received += 1
         usage = Usage(input_tokens=len(body) // 4, output_tokens=OUTPUT_TOKENS)
         if error is None or error.may_be_billed:
             self._provider.bill.charged[name] += PRICE.cost(usage)
         if error is not None:
             wait = self._provider.retry_after
-            raise Unanswered("the model fails on purpose", error, retry_after_seconds=wait)
+            raise ModelCallFailed("the model fails on purpose", error, retry_after_seconds=wait)
         calls = tuple(
-            Call(id=f"x{place}", name=called, arguments=arguments)
+            ActionCall(id=f"x{place}", name=called, arguments=arguments)
             for place, (called, arguments) in enumerate(reply.calls)
         )
         thought = Reflection(judgment="x" * reply.ponders) if reply.ponders else None
-        return Answer(text=reply.text, calls=calls, thought=thought, model=name, usage=usage)
+        return ModelAnswer(text=reply.text, calls=calls, thought=thought, model=name, usage=usage)
 
     def _script_of(self, request: ChatRequest) -> str:
         name, last = self.info.name.partition(":")[2], request.turns[-1]

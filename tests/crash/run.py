@@ -9,7 +9,7 @@ from greenlet import GreenletExit
 from opencrab.adapters.sqlite.database import milliseconds
 from opencrab.domain.errors import Conflict, Unavailable
 from opencrab.engine.autonomy.sweep import sweep
-from opencrab.engine.conversation.delivery import deliver
+from opencrab.engine.conversation.delivery import deliver_utterance
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
@@ -229,7 +229,7 @@ class Run:
         self._work(
             self._runtime.home.deliveries,
             DELIVERY_VISIBILITY,
-            lambda delivery: deliver(self._runtime, delivery),
+            lambda delivery: deliver_utterance(self._runtime, delivery),
         )
 
     def _sweep(self) -> None:

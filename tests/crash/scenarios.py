@@ -107,7 +107,7 @@ def says(
 
     def act(scene: Scene) -> None:
         for _ in range(2 if again else 1):
-            turns = admission.admit(
+            turns = admission.admit_message(
                 scene.runtime, scene.session_id, message(text, source_id, channel)
             )
             scene.acknowledged(turns)
@@ -131,7 +131,7 @@ def message(text: str, source_id: str, channel: str | None = None) -> Message:
 def cancels(scene: Scene) -> None:
     """The owner stops every turn that was promised, or that asks for a decision."""
     for turn_id in sorted({*scene.promised, *scene.waiting}):
-        control.stop(scene.runtime, turn_id, by="owner")
+        control.stop_turn(scene.runtime, turn_id, by="owner")
 
 
 def decides(*, approved: bool) -> Callable[[Scene], None]:
@@ -139,7 +139,7 @@ def decides(*, approved: bool) -> Callable[[Scene], None]:
 
     def act(scene: Scene) -> None:
         for turn_id in scene.waiting:
-            control.decide(scene.runtime, turn_id, approved=approved, by="owner")
+            control.decide_waiting_turn(scene.runtime, turn_id, approved=approved, by="owner")
 
     return act
 
@@ -162,7 +162,7 @@ def instructs(scene: Scene) -> None:
     instruction = Instruction(
         id=key, session_id=scene.session_id, text="be brief", by="owner", at=now
     )
-    admission.instruct(scene.runtime.home, instruction, line)
+    admission.instruct_session(scene.runtime.home, instruction, line)
 
 
 def schedules(scene: Scene) -> None:

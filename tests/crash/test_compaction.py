@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from opencrab.domain.memory.summary import Span
-from opencrab.domain.money.budget import INSTALLATION, agent_scope
+from opencrab.domain.money.budget import INSTALLATION, agent_budget_scope
 from opencrab.ports.home import Home
 from tests.crash.scheduling import Killed
 from tests.e2e.house import House
@@ -110,7 +110,7 @@ def _paid(made: House, at: int) -> None:
     rows = [made.turn(summary.turn_id) for summary in summaries(made)]
     spent = sum(turn.spent for turn in rows)
     days = {block.day for turn in rows for block in turn.blocks}
-    for scope in (INSTALLATION, agent_scope("mika")):
+    for scope in (INSTALLATION, agent_budget_scope("mika")):
         assert sum(made.home.budgets.drawn(scope, day) for day in days) == spent, at
     assert all(turn.allowance == 0 for turn in rows), at
     assert made.provider.bill.total <= spent, at

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from opencrab.domain.errors import NotFound
-from opencrab.domain.money.budget import INSTALLATION, agent_scope
+from opencrab.domain.money.budget import INSTALLATION, agent_budget_scope
 from opencrab.domain.turn.turn import TurnStatus
 from tests.crash.scheduling import Killed
 from tests.crash.test_compaction import Death, Mortal
@@ -66,6 +66,7 @@ def test_a_worker_that_dies_is_charged_in_full_at_most(
         ended = [at.house.turn(row.turn_id).status for row in rows]
         assert set(ended) <= {TurnStatus.COMPLETED, TurnStatus.FAILED}, point
         assert all(
-            home.budgets.drawn(scope, DAY) == spent for scope in (INSTALLATION, agent_scope("mika"))
+            home.budgets.drawn(scope, DAY) == spent
+            for scope in (INSTALLATION, agent_budget_scope("mika"))
         )
         at.house.close()

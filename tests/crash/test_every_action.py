@@ -18,7 +18,7 @@ from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.memory.belief_index import belief_id
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.turn.record import CallResult
-from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.admission import admit_message
 from opencrab.ports.web import WebPage, WebResult
 from tests.conftest import ROOT
 from tests.contract.homes import sqlite
@@ -192,7 +192,7 @@ def play(errand: Errand, calls: tuple[Call, ...], trouble: Trouble) -> str:
         updated_at=now,
     )
     home.sessions.create(session)
-    (turn,) = admit(errand.runtime, session.id, message("お願い", "m1", None))
+    (turn,) = admit_message(errand.runtime, session.id, message("お願い", "m1", None))
     errand.trouble = trouble
     errand.agent_id = name
     errand.rest()

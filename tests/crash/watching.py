@@ -7,7 +7,7 @@ from typing import Any
 
 from opencrab.domain.turn.record import ActionIntent, ApprovalRequest, ModelIntent
 from opencrab.domain.turn.turn import Turn, TurnStatus
-from opencrab.ports.turn.journal import Change
+from opencrab.ports.turn.journal import TurnChange
 from opencrab.ports.workspace.files import FileInfo
 from tests.crash.scheduling import Task
 
@@ -16,7 +16,7 @@ VISIBILITY = timedelta(seconds=1_800)
 """A worker that takes longer than its message stays hidden has lost its turn anyway."""
 
 
-def items_of(change: Change) -> int:
+def items_of(change: TurnChange) -> int:
     """How many items a change touches, as a conditional transaction counts them."""
     parts = (
         change.records,
@@ -116,7 +116,7 @@ class Watch:
         if turn.status is not TurnStatus.WAITING:
             self.waiting.pop(turn.id, None)
 
-    def _committed(self, change: Change, turn: Turn) -> None:
+    def _committed(self, change: TurnChange, turn: Turn) -> None:
         self.largest = max(self.largest, items_of(change))
         if items_of(change) > TRANSACTION_ITEMS:
             self.problems.append(f"a transaction of {items_of(change)} items for {turn.id}")

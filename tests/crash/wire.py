@@ -13,7 +13,7 @@ from pynamodb.exceptions import CancellationReason, VerboseClientError
 from opencrab.adapters.aws_client import AWS_ERRORS
 from opencrab.adapters.dynamodb.table import PAUSES
 from opencrab.adapters.dynamodb.turn import header as headers
-from opencrab.ports.turn.journal import Recorded
+from opencrab.ports.turn.journal import RecordedTurn
 from tests.crash.ground import Answer, Arguments, Calls, Hands, Stage
 from tests.crash.moto_state import MotoState
 from tests.crash.scheduling import Fault, Task
@@ -109,7 +109,7 @@ class Wire:
             item = self._state.item(pk, sk) if sk == headers.HEADER else None
             if item is not None:
                 turn = headers.from_item(item)
-                answer = Recorded(turn, ()) if call.method == "claim" else turn
+                answer = RecordedTurn(turn, ()) if call.method == "claim" else turn
                 self._stage.watch.on_journal(call.method, call.arguments, call.named, answer)
 
     def _tell_of_file(self, key: str, content: bytes) -> None:

@@ -3,14 +3,14 @@
 from datetime import timedelta
 from typing import Any
 
-from opencrab.domain.agents.event import Happening
+from opencrab.domain.agents.event import AgentEvent
 from opencrab.domain.agents.heartbeat import Heartbeat
-from opencrab.domain.autonomy.heartbeat_gate import Beat
+from opencrab.domain.autonomy.heartbeat_gate import LoggedHeartbeat
 from opencrab.domain.autonomy.vital_signs import VitalSigns
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.agents import vital_signs
-from opencrab.engine.autonomy.heartbeat import beats, deliver_beat
+from opencrab.engine.autonomy.heartbeat import deliver_heartbeat, heartbeat_log
 from opencrab.engine.autonomy.sweep import sweep
 from opencrab.engine.turn.pace import MessageOutcome
 from tests.crash.outside import Reply, Script
@@ -24,35 +24,35 @@ def living(house: House, name: str, script: Script = QUIET, **heartbeat: Any) ->
     agent = house.agent(name, script)
     changed = agent.replaced(heartbeat=Heartbeat(**heartbeat))
     house.home.agents.save(changed)
-    vital_signs.bring_to_life(house.runtime, house.home.agents.get(name))
+    vital_signs.create_vital_signs(house.runtime, house.home.agents.get(name))
     return name
 
 
 def signs(house: House, name: str) -> VitalSigns:
     """An agent's vital signs as they are stored."""
-    stored = vital_signs.stored_signs(house.runtime.home.facts, name)
+    stored = vital_signs.stored_vital_signs(house.runtime.home.facts, name)
     assert stored is not None
     return stored.read(VitalSigns)
 
 
 def note(house: House, name: str, **changes: Any) -> None:
     """Let an agent's vital signs be others."""
-    vital_signs.stir(house.runtime, name, lambda now: now.replaced(**changes))
+    vital_signs.change_vital_signs(house.runtime, name, lambda now: now.replaced(**changes))
 
 
 def tell(house: House, name: str, number: int = 1, **changes: Any) -> bool:
     """Let something happen that an agent may look at."""
-    event = Happening(
+    event = AgentEvent(
         id=f"{number:06d}", type="world.bounty", source="world", text="雨", at=house.clock.now()
     )
-    return vital_signs.keep_event(house.runtime, name, event.replaced(**changes))
+    return vital_signs.queue_event_for_heartbeat(house.runtime, name, event.replaced(**changes))
 
 
 def drain(house: House, *, twice: bool = False) -> int:
     """Handle all beats that are visible now, as often as a queue may deliver each of them."""
     handled, queue = 0, house.runtime.home.beats
     while (delivery := queue.receive(visibility_seconds=60, wait_seconds=0)) is not None:
-        outcomes = [deliver_beat(house.runtime, delivery) for _ in range(1 + twice)]
+        outcomes = [deliver_heartbeat(house.runtime, delivery) for _ in range(1 + twice)]
         if outcomes[0] is MessageOutcome.FINISHED:
             queue.done(delivery.receipt)
         handled += 1
@@ -71,13 +71,13 @@ def minutes(house: House, count: int, *, twice: bool = False, step: int = 1) -> 
                 house.work()
 
 
-def log(house: House, name: str) -> list[Beat]:
+def log(house: House, name: str) -> list[LoggedHeartbeat]:
     """The beats with a reason, the newest first."""
 
-    def read(fact: Fact) -> Beat:
-        return fact.read(Beat)
+    def read(fact: Document) -> LoggedHeartbeat:
+        return fact.read(LoggedHeartbeat)
 
-    return [read(fact) for fact in beats(house.runtime.home.facts, name)]
+    return [read(fact) for fact in heartbeat_log(house.runtime.home.facts, name)]
 
 
 def turns(house: House, name: str) -> list[Turn]:

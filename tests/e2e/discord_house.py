@@ -23,7 +23,7 @@ from opencrab.domain.discord.community import Community
 from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.domain.value import Language
 from opencrab.engine.autonomy.sweep import sweep
-from opencrab.engine.conversation.delivery import deliver
+from opencrab.engine.conversation.delivery import deliver_utterance
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.discord.commands import COMMANDS
@@ -189,7 +189,7 @@ class DiscordHouse(House):
                 return worker.handle(self.runtime, delivery)
             case "turns":
                 return self._turn(delivery)
-        return deliver(self.runtime, delivery)
+        return deliver_utterance(self.runtime, delivery)
 
     def overlap(self) -> None:
         """Another worker has the newest message in its hands as well."""

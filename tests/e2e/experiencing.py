@@ -8,15 +8,15 @@ from opencrab.domain.learning.change import Adjustment
 from opencrab.domain.memory.memory import EXPERIENCE, LIVED, Experience
 from opencrab.domain.memory.search_row import EVERYTHING, RowKind
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.statistics.confidence import Sums
+from opencrab.domain.statistics.confidence import MomentSums
 from opencrab.domain.turn.record import CallResult
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.learning import changes as learned
-from opencrab.engine.learning.nightly.run import look
-from opencrab.engine.turn.admission import admit
+from opencrab.engine.learning.nightly.run import review_agent_now
+from opencrab.engine.turn.admission import admit_message
 from opencrab.ports.learning import load_known
-from opencrab.ports.memory.search import Query
+from opencrab.ports.memory.search import SearchQuery
 from tests.crash.outside import Reply
 from tests.crash.scenarios import message
 from tests.e2e.forgotten import Life
@@ -41,7 +41,7 @@ TWICE_EN = (
 def night(house: House) -> tuple[Adjustment, ...]:
     """What the next night did or proposed about experiences."""
     house.clock.advance(DAY)
-    looked = look(house.runtime, "crab", "daily")
+    looked = review_agent_now(house.runtime, "crab", "daily")
     made = (each for each in looked.adjustments if each.by == looked.period)
     return tuple(each for each in made if each.kind == EXPERIENCE)
 
@@ -55,7 +55,7 @@ def experience(house: House, name: str) -> Experience:
 
 def found(house: House, words: str) -> list[str]:
     """The experiences that a search finds."""
-    query = Query(words, clearance=EVERYTHING, kinds=frozenset({RowKind.EXPERIENCE}))
+    query = SearchQuery(words, clearance=EVERYTHING, kinds=frozenset({RowKind.EXPERIENCE}))
     return [each.row.ref for each in house.runtime.search.search("crab", query)]
 
 
@@ -83,7 +83,7 @@ def says(house: House, text: str, *script: Reply) -> Turn:
     house.clock.advance(60)
     house.scripts["crab"] = script
     said = message(text, f"{house.clock.now():%d%H%M%S}")
-    (turn,) = admit(house.runtime, "direct", said)
+    (turn,) = admit_message(house.runtime, "direct", said)
     house.work()
     return turn
 
@@ -111,7 +111,7 @@ def asks(house: House, asked: str, answer: str = "…") -> list[str]:
 
 def changes(house: House) -> list[Adjustment]:
     """All changes, the newest first."""
-    return list(learned.adjustments(house.home.facts, "crab"))
+    return list(learned.page_of_adjustments(house.home.facts, "crab"))
 
 
 def useless(house: House, **changes: Any) -> tuple[str, Adjustment]:
@@ -122,6 +122,6 @@ def useless(house: House, **changes: Any) -> tuple[str, Adjustment]:
     return name, made
 
 
-def qualities(house: House) -> list[Sums]:
+def qualities(house: House) -> list[MomentSums]:
     """What the turns of each model were worth."""
     return [each.quality for each in load_known(house.home.facts, "crab").evidence.models.values()]

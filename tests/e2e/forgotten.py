@@ -8,12 +8,12 @@ from typing import Any
 
 from opencrab.adapters.local_files.snapshots import DirectorySnapshots
 from opencrab.adapters.s3_files import S3Snapshots
-from opencrab.adapters.search_rows import Past
+from opencrab.adapters.search_rows import SearchRowReader
 from opencrab.adapters.sqlite_search.search import SqliteSearch
 from opencrab.domain.access import authority
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
-from opencrab.domain.agents.event import HAPPENING, Happening
+from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
+from opencrab.domain.agents.event import HAPPENING, AgentEvent
 from opencrab.domain.autonomy.schedule import ScheduleDraft
 from opencrab.domain.autonomy.vital_signs import VITALS, Mention, VitalSigns
 from opencrab.domain.conversation.message import (
@@ -28,33 +28,33 @@ from opencrab.domain.conversation.message import (
 from opencrab.domain.conversation.session import Hearing, Participant, Session
 from opencrab.domain.document import new_fact
 from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, PlannedTask, goal_key, number_tasks
-from opencrab.domain.goals.plan import PLAN, GivenUp, plan_key
+from opencrab.domain.goals.plan import PLAN, AbandonedPlan, plan_key
 from opencrab.domain.memory.belief import BELIEF, Belief
 from opencrab.domain.memory.belief_index import outlook_of
-from opencrab.domain.memory.knowledge_graph import EDGE, NODE, Edge, Node
+from opencrab.domain.memory.knowledge_graph import EDGE, NODE, KnowledgeEdge, KnowledgeNode
 from opencrab.domain.memory.memory import IMPRESSION, CoreMemory, Impression
 from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.memory.salient_beliefs import OUTLOOK
 from opencrab.domain.memory.summary import (
     COMPACTION,
     SUMMARY,
-    Compaction,
+    CompactionState,
     Span,
     Summary,
     SummarySource,
-    Topic,
+    SummaryTopic,
     summary_key,
 )
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language, Value
-from opencrab.engine.autonomy.schedules import create
-from opencrab.engine.goals.instructions import INSTRUCTION, Asker, _Given, cancel
-from opencrab.engine.goals.owner_goals import NewGoal, inject
+from opencrab.engine.autonomy.schedules import create_schedule
+from opencrab.engine.goals.instructions import INSTRUCTION, InstructionGiver, _Given, cancel_goal
+from opencrab.engine.goals.owner_goals import NewGoal, inject_owner_goal
 from opencrab.engine.stored_record import RECORD_BYTES
-from opencrab.engine.turn.admission import admit, instruct
+from opencrab.engine.turn.admission import admit_message, instruct_session
 from opencrab.ports.home import Home
-from opencrab.ports.memory.search import Query
+from opencrab.ports.memory.search import SearchQuery
 from tests.crash.outside import Reply, Script
 from tests.crash.scenarios import message
 from tests.e2e.house import START, House
@@ -108,7 +108,7 @@ class Life:
             authority=Authority.USER,
             **more,
         )
-        turns = admit(self.house.runtime, session_id, said)
+        turns = admit_message(self.house.runtime, session_id, said)
         self.house.work()
         return turns
 
@@ -150,7 +150,7 @@ def lived(house: House, folder: Path, *, short: bool = False) -> Life:
     _summaries(life)
     _goal(life)
     _asked(life)
-    house.runtime.search.search("crab", Query("合言葉"))
+    house.runtime.search.search("crab", SearchQuery("合言葉"))
     house.runtime.search.catch_up("crab")  # type: ignore[attr-defined]
     house.runtime.search.catch_up("kai")  # type: ignore[attr-defined]
     return life
@@ -159,7 +159,7 @@ def lived(house: House, folder: Path, *, short: bool = False) -> Life:
 def search(house: House, folder: Path) -> None:
     """Give the house a real index with snapshots, where it would have them."""
     home, blobs = house.home, house.home.blobs
-    past = Past(home.journal, home.sessions, home.facts, home.usage, house.clock)
+    past = SearchRowReader(home.journal, home.sessions, home.facts, home.usage, house.clock)
     bucket = getattr(blobs, "_bucket", None)
     store: Any = DirectorySnapshots(folder / "snapshots", house.clock)
     if bucket is not None:
@@ -241,7 +241,7 @@ def _told(life: Life) -> None:
         at=now,
     )
     told = Instruction(id="steer1", session_id="direct", text=line.text, by=HANAKO, at=now)
-    instruct(life.house.runtime.home, told, line)
+    instruct_session(life.house.runtime.home, told, line)
 
 
 def _keepsakes(life: Life) -> None:
@@ -261,13 +261,13 @@ def _keepsakes(life: Life) -> None:
         ),
     )
     for node_id, label in (("n1", NAME), ("n2", "海辺"), ("n3", "散歩")):
-        life.keep(NODE, node_id, Node(id=node_id, label=label, updated_at=now))
+        life.keep(NODE, node_id, KnowledgeNode(id=node_id, label=label, updated_at=now))
     for target in ("n1", "n3"):
-        edge = Edge(origin="n2", target=target, relation="near", updated_at=now)
+        edge = KnowledgeEdge(origin="n2", target=target, relation="near", updated_at=now)
         life.keep(EDGE, f"n2-{target}", edge)
     about = CoreMemory(id="c1", content=SAID, hearing=Hearing.PRIVATE, person_id=HANAKO)
     other = CoreMemory(id="c2", content=KEPT, hearing=Hearing.PRIVATE, person_id="taro")
-    life.keep(MIND, MIND, Mind(core=(about, other), agenda=Agenda(last_number=1)))
+    life.keep(MIND, MIND, AgentState(core=(about, other), agenda=Agenda(last_number=1)))
 
 
 def _inner(life: Life) -> None:
@@ -290,7 +290,9 @@ def _inner(life: Life) -> None:
     life.keep(OUTLOOK, OUTLOOK, outlook_of(beliefs, peers))
     life.keep(WORKING, WORKING, WorkingMemory(text=f"あとで: {ENGLISH}", at=now))
     for name, who, text in (("e1", "kai", "It rains."), ("e2", HANAKO, ""), ("e3", "kai", SAID)):
-        life.keep(HAPPENING, name, Happening(id=name, type="speech", source=who, text=text, at=now))
+        life.keep(
+            HAPPENING, name, AgentEvent(id=name, type="speech", source=who, text=text, at=now)
+        )
     asked = Mention(
         session_id="shared", line=1, authority=Authority.USER, principal_id=HANAKO, at=now
     )
@@ -326,8 +328,8 @@ def _summaries(life: Life) -> None:
             at=now,
         )
         life.keep(SUMMARY, summary_key(summary.id), summary)
-    topics = (Topic(id="S1", title=SAID, last=9, until=now),)
-    life.keep(COMPACTION, "direct", Compaction(done=9, topics=topics))
+    topics = (SummaryTopic(id="S1", title=SAID, last=9, until=now),)
+    life.keep(COMPACTION, "direct", CompactionState(done=9, topics=topics))
 
 
 def _goal(life: Life) -> None:
@@ -350,7 +352,7 @@ def _goal(life: Life) -> None:
     step = PlannedTask(name=SAID[:20], precondition="…", postcondition="…")
     for number, tasks in ((1, (step,)), (9, (step.replaced(name="早朝に歩く"),))):
         # The other goal is there no more, and its plan says nothing of her.
-        old = GivenUp(
+        old = AbandonedPlan(
             goal_id=f"G{number}",
             revision=1,
             tasks=number_tasks(f"G{number}", tasks),
@@ -362,10 +364,12 @@ def _goal(life: Life) -> None:
 
 def _asked(life: Life) -> None:
     """What crab was to do because of her, for Taro, and where she is."""
-    asker = Asker(HANAKO, NAME, authority.Source.REST, Authority.OWNER)
+    asker = InstructionGiver(HANAKO, NAME, authority.Source.REST, Authority.OWNER)
     runtime = life.house.runtime
-    asked = inject(runtime, "crab", NewGoal(name="歌う", description=SAID), asker, key="k")
-    cancel(runtime, "crab", asked.id, by="owner")
+    asked = inject_owner_goal(
+        runtime, "crab", NewGoal(name="歌う", description=SAID), asker, key="k"
+    )
+    cancel_goal(runtime, "crab", asked.id, by="owner")
     for name, instructions, where in (
         ("hers", f"{NAME}さんに挨拶する", None),
         ("his", KEPT, None),
@@ -374,4 +378,4 @@ def _asked(life: Life) -> None:
         draft = ScheduleDraft(
             name=name, when="@every 1d", instructions=instructions, session_id=where
         )
-        create(runtime, "crab", name, draft)
+        create_schedule(runtime, "crab", name, draft)

@@ -18,14 +18,14 @@ from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.conversation.session import Participant, Session
-from opencrab.domain.turn.record import Answer
+from opencrab.domain.turn.record import ModelAnswer
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.autonomy.sweep import sweep
-from opencrab.engine.conversation.delivery import deliver
+from opencrab.engine.conversation.delivery import deliver_utterance
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.admission import admit, instruct
-from opencrab.engine.turn.background import run_background
+from opencrab.engine.turn.admission import admit_message, instruct_session
+from opencrab.engine.turn.background import run_background_turn
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.home import Home
@@ -73,7 +73,7 @@ class Interrupted:
     def encode(self, request: ChatRequest) -> bytes:
         return self.model.encode(request)
 
-    def chat(self, request: ChatRequest, body: bytes) -> Answer:
+    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
         self.happens()
         return self.model.chat(request, body)
 
@@ -150,7 +150,7 @@ class House:
     ) -> tuple[Turn, ...]:
         """A message of the owner, as every gateway admits it, or of whom the changes say."""
         said = message(text, source_id, channel).replaced(**changes)
-        return admit(self.runtime, "s", said)
+        return admit_message(self.runtime, "s", said)
 
     def mentor(self, text: str) -> None:
         """An instruction of the owner to the agents of the session, which starts no turn."""
@@ -168,7 +168,7 @@ class House:
             at=at,
         )
         told = Instruction(id="i1", session_id="s", text=text, by="owner", at=at)
-        instruct(self.runtime.home, told, line)
+        instruct_session(self.runtime.home, told, line)
 
     def interrupt(self, happens: Callable[[], object]) -> None:
         """Let something happen during each model call."""
@@ -179,7 +179,9 @@ class House:
         home = self.runtime.home
         while (
             self._one(home.turns, self._turn)
-            or self._one(home.deliveries, lambda delivery: deliver(self.runtime, delivery))
+            or self._one(
+                home.deliveries, lambda delivery: deliver_utterance(self.runtime, delivery)
+            )
             or self.compact()
         ):
             pass
@@ -188,7 +190,7 @@ class House:
         """Handle one message about summaries, if one is visible now."""
         return self._one(
             self.runtime.home.compactions,
-            lambda delivery: run_background(self.runtime, delivery, Pace()),
+            lambda delivery: run_background_turn(self.runtime, delivery, Pace()),
         )
 
     def later(self, seconds: float) -> None:

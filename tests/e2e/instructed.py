@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
+from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
 from opencrab.domain.conversation.message import LineKind, Message, Sender, TextPart
 from opencrab.domain.goals.goal import Goal
 from opencrab.domain.value import Language
-from opencrab.engine.autonomy.sweep import admit_due
+from opencrab.engine.autonomy.sweep import admit_due_items
 from opencrab.engine.goals import instructions
-from opencrab.engine.goals.pausing import goal_fact
-from opencrab.engine.turn.admission import admit
+from opencrab.engine.goals.pausing import stored_goal
+from opencrab.engine.turn.admission import admit_message
 from tests.crash.errand import OWNER, scripts
 from tests.crash.outside import Reply, Script
 from tests.e2e.house import House
@@ -40,19 +40,19 @@ def _second(script: Script) -> Script:
 
 
 def instruct(house: House, text: str = "メモを整理して", key: str = "k") -> Goal:
-    return instructions.undertake(
+    return instructions.start_instruction(
         house.runtime, "crab", instructions.NewInstruction(instruction=text), OWNER, key=key
     )
 
 
 def goal(house: House, goal_id: str = "G1") -> Goal:
-    return goal_fact(house.runtime.home.facts, "crab", goal_id).read(Goal)
+    return stored_goal(house.runtime.home.facts, "crab", goal_id).read(Goal)
 
 
 def agenda(house: House) -> Agenda:
     fact = house.home.facts.get("crab", MIND, MIND)
     assert fact is not None
-    return fact.read(Mind).agenda
+    return fact.read(AgentState).agenda
 
 
 def carried(house: House, rounds: int = 20) -> None:
@@ -65,7 +65,7 @@ def until(house: House, label: str) -> None:
     """Work until the turn of a task is queued, and do none of it."""
     for _ in range(30):
         if (current := goal(house).current) is not None and current.id == label:
-            admit_due(house.runtime)
+            admit_due_items(house.runtime)
             return
         house.later(1)
     raise AssertionError(f"{label} never came")
@@ -92,7 +92,7 @@ def aside(house: House, text: str = "いま何を?") -> None:
         authority=OWNER.authority,
         parts=(TextPart(text=text),),
     )
-    admit(house.runtime, goal(house).session_id, message)
+    admit_message(house.runtime, goal(house).session_id, message)
 
 
 def at_rest(house: House) -> None:

@@ -22,12 +22,12 @@ from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.turn.crash import CRASH_RULE, CrashRule
-from opencrab.domain.turn.record import Answer
+from opencrab.domain.turn.record import ModelAnswer
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.admission import admit_message
 from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import is_suspect, run_turn
+from opencrab.engine.turn.run import is_suspect_delivery, run_turn
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import ChatModel, ChatRequest
 from opencrab.ports.turn.queue import Delivery
@@ -65,7 +65,7 @@ class Slow:
     def encode(self, request: ChatRequest) -> bytes:
         return self.model.encode(request)
 
-    def chat(self, request: ChatRequest, body: bytes) -> Answer:
+    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
         self.think(self.info.name.partition(":")[2])
         return self.model.chat(request, body)
 
@@ -129,7 +129,7 @@ class Machine:
         """Somebody speaks to an agent, which is made if it is new, in a session of its own."""
         if agent_id not in self.scripts:
             self._introduce(agent_id)
-        (turn,) = admit(self.runtime, agent_id, message("hello", f"{agent_id}-{source_id}"))
+        (turn,) = admit_message(self.runtime, agent_id, message("hello", f"{agent_id}-{source_id}"))
         return turn
 
     def run(self, seconds: float) -> bool:
@@ -167,7 +167,7 @@ class Machine:
                 break
             self._held.append(delivery)
         for delivery in list(self._held):
-            suspect = self.isolates and is_suspect(self.runtime.home.journal, delivery)
+            suspect = self.isolates and is_suspect_delivery(self.runtime.home.journal, delivery)
             if self._alone is not None or (suspect and self._running):
                 continue
             self._held.remove(delivery)

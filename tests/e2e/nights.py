@@ -9,11 +9,11 @@ from typing import Any
 from opencrab.adapters.sqlite.database import WriteBatch
 from opencrab.adapters.sqlite.usage import add_counts, call_counts, stored_row
 from opencrab.domain.agents.agent import Agent
-from opencrab.domain.agents.agent_state import MIND, Mind
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.agents.agent_state import MIND, AgentState
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import OpenCrabError
 from opencrab.domain.identifier import ulid
-from opencrab.domain.learning.signals import SIGNALS, Served, Signals
+from opencrab.domain.learning.signals import SIGNALS, ServedCalls, TurnSignals
 from opencrab.domain.learning.skill_lifecycle import index_skill
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.models.optimization import Aim, Leave, Wish
@@ -24,8 +24,8 @@ from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import Language
 from opencrab.engine.learning import changes as learned
-from opencrab.engine.learning.nightly.run import run_night
-from opencrab.engine.learning.nightly.schedule import nightfall
+from opencrab.engine.learning.nightly.run import run_nightly_review
+from opencrab.engine.learning.nightly.schedule import send_nightly_reviews
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from tests.contract.example import usage_row
@@ -64,7 +64,7 @@ def learnt(house: House, name: str, agent_id: str = "crab", **changes: Any) -> A
     ).replaced(**changes)
     facts = house.home.facts
     stored = facts.get(agent_id, MIND, MIND)
-    mind = index_skill(stored.read(Mind) if stored else Mind(), skill)
+    mind = index_skill(stored.read(AgentState) if stored else AgentState(), skill)
     known = stored.holding(mind) if stored else new_fact(agent_id, MIND, MIND, mind)
     facts.commit(known, new_fact(agent_id, SKILL, name, skill))
     return skill
@@ -77,14 +77,14 @@ def skill(house: House, name: str, agent_id: str = "crab") -> AcquiredSkill:
     return stored.read(AcquiredSkill)
 
 
-def mind(house: House, agent_id: str = "crab") -> Mind:
+def mind(house: House, agent_id: str = "crab") -> AgentState:
     """An agent's mind."""
-    return learned.mind_of(house.home.facts, agent_id)
+    return learned.learned_mind(house.home.facts, agent_id)
 
 
-def served(model: str, **changes: Any) -> Served:
+def served(model: str, **changes: Any) -> ServedCalls:
     """Calls to a model for conversation."""
-    known = Served(
+    known = ServedCalls(
         model=f"fake:{model}",
         purpose=Use.CONVERSATION,
         task_type="chat",
@@ -108,10 +108,10 @@ def lived(
     """Turns of now that went well or not, as their ends told."""
     first = at or house.clock.now()
     told = changes.pop("name", f"{model}-{good}-{'-'.join(sorted(changes))}")
-    facts = list[Fact]()
+    facts = list[Document]()
     for number in range(turns):
         moment = first + timedelta(milliseconds=number)
-        signals = Signals(
+        signals = TurnSignals(
             turn_id=f"{told}-{moment:%d%H%M%S}-{number}",
             session_id="s",
             at=moment,
@@ -129,7 +129,7 @@ def lived(
 def sleep(house: House, hours: float = 24, *, twice: bool = False) -> int:
     """Let the time of the next night come, and all agents go through it."""
     house.clock.advance(hours * 3_600)
-    sent = nightfall(house.runtime)
+    sent = send_nightly_reviews(house.runtime)
     drain(house, twice=twice)
     return sent
 
@@ -138,7 +138,7 @@ def drain(house: House, *, twice: bool = False) -> int:
     """Handle all nights that are visible, as often as a queue may deliver each of them."""
     queue, handled = house.runtime.home.nights, 0
     while (delivery := queue.receive(visibility_seconds=600, wait_seconds=0)) is not None:
-        outcomes = [run_night(house.runtime, delivery, Pace()) for _ in range(1 + twice)]
+        outcomes = [run_nightly_review(house.runtime, delivery, Pace()) for _ in range(1 + twice)]
         if outcomes[0] is MessageOutcome.FINISHED:
             queue.done(delivery.receipt)
         handled += 1

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from opencrab.domain.conversation.session import Mode, Session
 from opencrab.domain.money.budget import Usage
-from opencrab.domain.turn.record import Answer, Call
+from opencrab.domain.turn.record import ActionCall, ModelAnswer
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.ports.models.model import ChatMessage, ChatModel, ChatRequest
@@ -49,7 +49,7 @@ class Telling(_Instead):
 
     usage: Usage
 
-    def chat(self, request: ChatRequest, body: bytes) -> Answer:
+    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
         return self.model.chat(request, body).replaced(usage=self.usage)
 
 
@@ -59,18 +59,20 @@ class Talking(_Instead):
 
     talk: Talk
 
-    def chat(self, request: ChatRequest, body: bytes) -> Answer:
+    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
         name = self.model.info.name.partition(":")[2]
         shown = "\n".join(said.text for said in request.turns if isinstance(said, ChatMessage))
         self.talk.asked.append((name, shown))
         says = self.talk.says.pop(0) if self.talk.says else DONE
         usage = Usage(input_tokens=1, output_tokens=1)
         if isinstance(says, str) and says not in {DONE, SILENT}:
-            return Answer(text=says, model=self.model.info.name, usage=usage)
+            return ModelAnswer(text=says, model=self.model.info.name, usage=usage)
         calls = [(says, {})] if isinstance(says, str) else says
-        return Answer(
+        return ModelAnswer(
             text="",
-            calls=tuple(Call(id=f"x{n}", name=c, arguments=a) for n, (c, a) in enumerate(calls)),
+            calls=tuple(
+                ActionCall(id=f"x{n}", name=c, arguments=a) for n, (c, a) in enumerate(calls)
+            ),
             model=self.model.info.name,
             usage=usage,
         )

@@ -12,7 +12,7 @@ from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider
-from opencrab.engine.approvals.grants import NewGrant, grant, grants
+from opencrab.engine.approvals.grants import NewGrant, grant_approval_in_advance, open_grants
 from opencrab.engine.turn import control
 from tests.crash.outside import Reply
 from tests.e2e.house import House
@@ -31,7 +31,7 @@ def furnished(house: House, *, rings: int = 1, **changes: Any) -> None:
 def asked(house: House) -> tuple[Turn, Approval]:
     (turn,) = house.say("鐘を鳴らして")
     house.work()
-    (found,) = approvals.page(house.runtime.home.facts, decided=False)
+    (found,) = approvals.page_of_approvals(house.runtime.home.facts, decided=False)
     assert house.turn(turn.id).status is TurnStatus.WAITING
     assert found.turn_id == turn.id
     return turn, found
@@ -42,23 +42,25 @@ def test_a_bell_rings_once_if_the_owner_says_so(house: House, *, approved: bool)
     furnished(house)
     turn, found = asked(house)
     for _ in range(2):
-        approvals.decide(house.runtime, found.id, approved=approved, who=OWNER)
+        approvals.decide_approval(house.runtime, found.id, approved=approved, who=OWNER)
         house.work()
     assert len(house.bell.rings) == int(approved)
     ended = TurnStatus.COMPLETED if approved else TurnStatus.STOPPED
     assert house.turn(turn.id).status is ended
-    assert approvals.page(house.runtime.home.facts, decided=False) == ()
+    assert approvals.page_of_approvals(house.runtime.home.facts, decided=False) == ()
 
 
 def test_what_a_turn_has_asked_is_withdrawn_in_the_moment_in_which_it_ends(house: House) -> None:
     furnished(house)
     turn, found = asked(house)
-    control.stop(house.runtime, turn.id, by="owner")
+    control.stop_turn(house.runtime, turn.id, by="owner")
     house.work()
     assert house.turn(turn.id).status is TurnStatus.STOPPED
     # As it is stored: whoever looks later may settle what no end has settled.
     assert house.home.facts.page(INSTALLATION_FACTS, OPEN) == ()
-    assert approvals.find(house.runtime.home.facts, found.id).state is ApprovalState.WITHDRAWN
+    assert (
+        approvals.find_approval(house.runtime.home.facts, found.id).state is ApprovalState.WITHDRAWN
+    )
 
 
 def test_nobody_answers_in_time_and_the_turn_ends(house: House) -> None:
@@ -67,7 +69,9 @@ def test_nobody_answers_in_time_and_the_turn_ends(house: House) -> None:
     house.later(540)
     assert house.turn(turn.id).status is TurnStatus.WAITING
     house.later(60)
-    assert approvals.find(house.runtime.home.facts, found.id).state is ApprovalState.EXPIRED
+    assert (
+        approvals.find_approval(house.runtime.home.facts, found.id).state is ApprovalState.EXPIRED
+    )
     assert house.turn(turn.id).status is TurnStatus.STOPPED
     assert house.bell.rings == []
     assert house.lines(LineKind.SYSTEM)
@@ -76,11 +80,11 @@ def test_nobody_answers_in_time_and_the_turn_ends(house: House) -> None:
 def test_a_grant_is_used_up_and_then_the_agent_asks(house: House) -> None:
     furnished(house, rings=3)
     new = NewGrant(impacts=tuple(Impact), calls=2, hours=1)
-    grant(house.runtime, "crab", new, by="owner", grant_id="g1")
+    grant_approval_in_advance(house.runtime, "crab", new, by="owner", grant_id="g1")
     _, found = asked(house)
     assert len(house.bell.rings) == 2
-    assert grants(house.runtime, "crab")[0].used == 2
-    approvals.decide(house.runtime, found.id, approved=True, who=OWNER)
+    assert open_grants(house.runtime, "crab")[0].used == 2
+    approvals.decide_approval(house.runtime, found.id, approved=True, who=OWNER)
     house.work()
     assert len(house.bell.rings) == 3
-    assert grants(house.runtime, "crab")[0].used == 2
+    assert open_grants(house.runtime, "crab")[0].used == 2

@@ -7,8 +7,8 @@ from opencrab.domain.conversation.message import Channel as Place
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider
-from opencrab.engine.goals.instructions import Asker, NewInstruction, undertake
-from opencrab.engine.turn.admission import admit
+from opencrab.engine.goals.instructions import InstructionGiver, NewInstruction, start_instruction
+from opencrab.engine.turn.admission import admit_message
 from opencrab.ports.conversation.channel import Panel
 from tests.crash.outside import Reply
 from tests.crash.scenarios import message
@@ -50,7 +50,7 @@ def asks(
 ) -> tuple[Turn, ...]:
     """Somebody asks in a channel, and everything is worked off."""
     said = message("元気?", "m1").replaced(channel=channel)
-    turns = admit(house.runtime, "s", said, only=only)
+    turns = admit_message(house.runtime, "s", said, only=only)
     house.work()
     return turns
 
@@ -98,11 +98,11 @@ def test_a_question_to_a_human_is_told_and_the_answer_after_it_opens_nothing(hou
     house.session(house.home.agents.save(agent.replaced(policy=ApprovalPolicy.STRICT)))
     (turn,) = asks(house)
     (question,) = room.heard
-    (found,) = approvals.page(house.runtime.home.facts, decided=False)
+    (found,) = approvals.page_of_approvals(house.runtime.home.facts, decided=False)
     assert (question.approval, question.opens, question.closes) == (found.id, True, False)
     assert "鐘" in question.text or "bell" in question.text
     assert house.turn(turn.id).status is TurnStatus.WAITING
-    approvals.decide(house.runtime, found.id, approved=True, who=OWNER)
+    approvals.decide_approval(house.runtime, found.id, approved=True, who=OWNER)
     house.work()
     assert room.told[1:] == [("鳴らしました", False, True)]
 
@@ -119,7 +119,7 @@ def test_only_the_one_who_is_asked_answers(house: House) -> None:
 def test_the_place_of_an_instruction_sees_how_far_it_comes(house: House) -> None:
     room = Room(house)
     agent = house.agent("crab", (Reply(text="できました"),))
-    asker = Asker(
+    asker = InstructionGiver(
         principal_id="discord-1",
         name="花子",
         source=Source.DISCORD,
@@ -127,8 +127,8 @@ def test_the_place_of_an_instruction_sees_how_far_it_comes(house: House) -> None
         channel=ROOM.replaced(awaited=False),
     )
     new = NewInstruction(instruction="潮の満ち引きを調べて")
-    goal = undertake(house.runtime, agent.id, new, asker, key="i1")
-    assert undertake(house.runtime, agent.id, new, asker, key="i1").id == goal.id
+    goal = start_instruction(house.runtime, agent.id, new, asker, key="i1")
+    assert start_instruction(house.runtime, agent.id, new, asker, key="i1").id == goal.id
     for _ in range(4):
         house.later(60)
     assert room.shown

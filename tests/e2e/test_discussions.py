@@ -10,7 +10,7 @@ import pytest
 from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import AgentStatus
-from opencrab.domain.agents.event import HAPPENING, Happening
+from opencrab.domain.agents.event import HAPPENING, AgentEvent
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.autonomy.vital_signs import VitalSigns
@@ -19,14 +19,14 @@ from opencrab.domain.conversation.session import Ending, Mode, Participant, Phas
 from opencrab.domain.document import new_fact
 from opencrab.domain.memory.belief_index import PEERS
 from opencrab.domain.memory.peer import PEER, Peer
-from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook
-from opencrab.domain.money.budget import agent_scope, public_scope
+from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
+from opencrab.domain.money.budget import agent_budget_scope, public_budget_scope
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.value import Language
-from opencrab.engine.agents.vital_signs import bring_to_life, stored_signs
-from opencrab.engine.autonomy.due_items import admit_item
-from opencrab.engine.autonomy.sweep import admit_due
-from opencrab.engine.discussion.after_turn import settle
+from opencrab.engine.agents.vital_signs import create_vital_signs, stored_vital_signs
+from opencrab.engine.autonomy.due_items import admit_due_item
+from opencrab.engine.autonomy.sweep import admit_due_items
+from opencrab.engine.discussion.after_turn import record_discussion_results
 from opencrab.engine.runtime import Rules
 from tests.contract.homes import sqlite
 from tests.e2e.house import START, House
@@ -63,7 +63,7 @@ def test_three_agents_discuss_in_japanese_over_rest_and_come_to_an_end(tmp_path:
     house.say(session_id, "秋の行事を決めてください。")
     for _ in range(12):
         house.work()
-        admit_due(house.runtime)
+        admit_due_items(house.runtime)
     found = house.got(f"/sessions/{session_id}")
     assert (found["status"], found["ended_by"], found["phase"]) == ("ended", "done", "concluded")
     lines = house.got(f"/sessions/{session_id}/messages?kinds=speech")["items"]
@@ -78,7 +78,7 @@ def test_three_agents_discuss_in_japanese_over_rest_and_come_to_an_end(tmp_path:
     assert (peer.read(Peer).interactions, peer.read(Peer).successes) == (1, 1)
     outlook = house.runtime.home.facts.get(agents[0], OUTLOOK, OUTLOOK)
     assert outlook is not None
-    assert {each.agent_id for each in outlook.read(Outlook).peers} == {*agents[1:]}
+    assert {each.agent_id for each in outlook.read(SalientBeliefs).peers} == {*agents[1:]}
     house.close()
 
 
@@ -181,15 +181,15 @@ def test_what_a_public_person_set_going_is_paid_from_that_persons_day(tmp_path: 
     house.work()
     goes_on(house, 3)
     drawn = house.home.budgets.drawn
-    theirs = sum(drawn(agent_scope(name), day) for name in ("kai", "nami"))
-    assert 0 < theirs == drawn(public_scope("stranger"), day)
+    theirs = sum(drawn(agent_budget_scope(name), day) for name in ("kai", "nami"))
+    assert 0 < theirs == drawn(public_budget_scope("stranger"), day)
     asked = [turn for turn in turns_of(house) if turn.source is Source.PEER]
     assert {turn.payer for turn in asked} == {"stranger"}
     house.say("私にも", "m2")
     house.work()
     goes_on(house, 3)
     assert turns_of(house)[-1].payer is session_of(house).payer is None
-    assert drawn(public_scope("stranger"), day) == theirs
+    assert drawn(public_budget_scope("stranger"), day) == theirs
     house.say("もっと話して", "m3", sender=Sender(id="stranger", name="S"), **stranger)
     house.work()
     house.home.budgets.change_limits({"public_user_day_micro_usd": 0})
@@ -205,16 +205,16 @@ def test_a_crash_between_a_close_and_the_next_floor_loses_and_doubles_nothing(ho
     home.work()
     home.clock.advance(LONG)
     (item,) = home.home.due.due(home.clock.now(), 10)
-    admit_item(home.runtime, item)
+    admit_due_item(home.runtime, item)
     # Killed before the item was done: the sweep finds it, and a second worker has it too.
-    admit_due(home.runtime)
-    admit_item(home.runtime, item)
+    admit_due_items(home.runtime)
+    admit_due_item(home.runtime, item)
     home.work()
-    admit_item(home.runtime, item)
+    admit_due_item(home.runtime, item)
     home.work()
     assert [turn.hops for turn in turns_of(home)] == [0, 0, 1]
     home.home.sessions.end("s", home.clock.now())
-    admit_item(home.runtime, item)
+    admit_due_item(home.runtime, item)
     home.work()
     assert len(turns_of(home)) == 3
 
@@ -224,7 +224,7 @@ def test_a_human_word_begins_a_new_round_and_only_one_floor_follows(home: House)
     home.say("話して")
     home.work()
     home.clock.advance(LONG)
-    admit_due(home.runtime)
+    admit_due_items(home.runtime)
     # The floor of the first round waits in the queue when a human speaks again.
     home.say("別の話をして", "m2")
     goes_on(home)
@@ -279,7 +279,7 @@ def test_an_owners_instruction_reaches_who_speaks_next(home: House) -> None:
 def test_who_is_named_and_does_not_get_the_floor_is_told_in_its_vital_signs(home: House) -> None:
     gathered(home, "kai", "nami", "umi", says=["潮", "波", "kaiとnamiはどう?", "砂"])
     for name in ("kai", "nami"):
-        bring_to_life(home.runtime, home.home.agents.get(name))
+        create_vital_signs(home.runtime, home.home.agents.get(name))
     home.say("話して", channel="wall", authority=Authority.PUBLIC, principal_id="stranger")
     home.work()
     home.later(3)
@@ -315,7 +315,7 @@ def _wrapped(name: str, **arguments: Any) -> dict[str, Any]:
 
 
 def _mention(house: House, agent_id: str) -> tuple[str | None, ...] | None:
-    fact = stored_signs(house.runtime.home.facts, agent_id)
+    fact = stored_vital_signs(house.runtime.home.facts, agent_id)
     said = None if fact is None else fact.read(VitalSigns).mention
     if said is None:
         return None
@@ -339,14 +339,14 @@ def test_who_did_not_speak_last_is_told_of_the_end_once_if_it_acts_unasked(
         wishes = "" if name == "tsuki" else "海を知る"
         lives = agent.replaced(heartbeat=Heartbeat(instructions=wishes), language=language)
         home.home.agents.save(lives)
-        bring_to_life(home.runtime, home.home.agents.get(name))
+        create_vital_signs(home.runtime, home.home.agents.get(name))
     home.say("海について話して")
     goes_on(home, 4)
     over = session_of(home)
     assert over.ended_by is Ending.HOPS
-    settle(home.runtime, over)
+    record_discussion_results(home.runtime, over)
     heard = {
-        name: [fact.read(Happening) for fact in home.home.facts.page(name, HAPPENING)]
+        name: [fact.read(AgentEvent) for fact in home.home.facts.page(name, HAPPENING)]
         for name in over.agent_ids
         if name != over.speaker_id
     }

@@ -10,11 +10,11 @@ from opencrab.domain.erasure.request import Scope, Wish
 from opencrab.domain.errors import Conflict, Unavailable
 from opencrab.domain.learning.change import AdjustmentState
 from opencrab.domain.memory.memory import EXPERIENCE
-from opencrab.engine.erasure.erase import forget
+from opencrab.engine.erasure.erase import erase_data
 from opencrab.engine.learning import changes as learned
 from opencrab.engine.learning import memory_holdout
 from opencrab.engine.learning.nightly import experiences
-from opencrab.engine.learning.proposals import follow
+from opencrab.engine.learning.proposals import follow_proposal
 from tests.e2e.experiencing import (
     DAY,
     TWICE,
@@ -42,11 +42,11 @@ def test_whoever_follows_all_that_is_proposed_loses_one_of_two_and_never_both(ho
     assert merging.subject == goes
     shown(home, stays)
     assert night(home) == ()
-    follow(home.runtime, "crab", merging.id, "owner")
+    follow_proposal(home.runtime, "crab", merging.id, "owner")
     home.clock.advance(50 * DAY)
     shown(home, stays)
     assert night(home) == ()
-    learned.undo(home.runtime, "crab", merging.id, "owner")
+    learned.undo_adjustment(home.runtime, "crab", merging.id, "owner")
     shown(home, stays)
     assert [each.subject for each in night(home)] == [stays]
 
@@ -56,10 +56,10 @@ def test_one_to_which_another_was_left_meanwhile_is_not_retired(home: House) -> 
     stays, made = useless(home)
     goes = keeps(home, *WORDS["en"][:2])
     merging = made.replaced(id="0" * 26, subject=goes, after={"remark": "merge", "other": stays})
-    learned.write(home.runtime.home.facts, "crab", learned.LearningChange(merging))
-    follow(home.runtime, "crab", merging.id, "owner")
+    learned.write_adjustment(home.runtime.home.facts, "crab", learned.LearningChange(merging))
+    follow_proposal(home.runtime, "crab", merging.id, "owner")
     with pytest.raises(Conflict, match="was left to") as refused:
-        follow(home.runtime, "crab", made.id, "owner")
+        follow_proposal(home.runtime, "crab", made.id, "owner")
     assert refused.value.cure == f"undo change {merging.id} first"
     assert experience(home, stays).retired_at is None
 
@@ -71,7 +71,7 @@ def _merged(house: House, folder: Path) -> tuple[str, str]:
     shown(house, stays, times=1, useful=(stays,))
     (made,) = night(house)
     assert made.subject == goes
-    follow(house.runtime, "crab", made.id, "owner")
+    follow_proposal(house.runtime, "crab", made.id, "owner")
     assert found(house, "traveller") == [stays]
     return stays, goes
 
@@ -85,11 +85,11 @@ def test_what_was_left_to_a_forgotten_one_is_found_again_whoever_dies_on_the_way
     for writes in range(1, 9):
         try:
             broken = breaking(house, "facts", "commit", Unavailable("a crash"), after=writes)
-            forget(broken, "crab", wish)
+            erase_data(broken, "crab", wish)
             break
         except Unavailable:
             continue
-    assert forget(house.runtime, "crab", wish).done
+    assert erase_data(house.runtime, "crab", wish).done
     assert [fact.id for fact in house.home.facts.page("crab", EXPERIENCE)] == [goes]
     assert experience(house, goes).retired_at is None
     house.clock.advance(1)
@@ -104,7 +104,7 @@ def test_with_a_person_goes_what_was_left_to_what_came_of_them(home: House, tmp_
     assert of_hers is not None
     hers = experience(home, stays).replaced(person_id=HANAKO)
     home.home.facts.commit(of_hers.holding(hers))
-    assert forget(home.runtime, "crab", Wish(scope=Scope.PERSON, id=HANAKO)).done
+    assert erase_data(home.runtime, "crab", Wish(scope=Scope.PERSON, id=HANAKO)).done
     assert home.home.facts.page("crab", EXPERIENCE) == ()
     assert (found(home, "traveller"), changes(home)) == ([], [])
 
@@ -113,8 +113,8 @@ def test_a_forgotten_experience_is_no_pin_any_more(home: House) -> None:
     learner(home)
     hers, his = keeps(home, *TWICE[0], person_id="h"), keeps(home, *WORDS["en"][:2])
     for each in (hers, his):
-        learned.pin(home.runtime.home, "crab", f"experience:{each}")
-    assert forget(home.runtime, "crab", Wish(scope=Scope.PERSON, id="h")).done
+        learned.pin_learned_subject(home.runtime.home, "crab", f"experience:{each}")
+    assert erase_data(home.runtime, "crab", Wish(scope=Scope.PERSON, id="h")).done
     assert mind(home).pinned == (f"experience:{his}",)
 
 
@@ -136,7 +136,7 @@ def test_many_that_cannot_go_hold_up_no_other(home: House, *, pinned: bool) -> N
     ]
     plain = keeps(home, *WORDS["en"][:2])
     for name in many if pinned else ():
-        learned.pin(home.runtime.home, "crab", f"experience:{name}")
+        learned.pin_learned_subject(home.runtime.home, "crab", f"experience:{name}")
     shown(home, *many, times=4)
     shown(home, plain)
     assert [each.subject for each in night(home)] == [plain]
@@ -184,7 +184,7 @@ def test_a_report_tells_no_more_of_one_that_is_retired(home: House) -> None:
     _, made = useless(home)
     other = keeps(home, *TWICE_EN[0])
     shown(home, other, times=1)
-    follow(home.runtime, "crab", made.id, "owner")
+    follow_proposal(home.runtime, "crab", made.id, "owner")
     lived(home, 3, good=True)
     night(home)
     english, japanese = told(home, "2026-01-06"), told(home, "2026-01-06.ja")
@@ -195,15 +195,15 @@ def test_a_report_tells_no_more_of_one_that_is_retired(home: House) -> None:
 
 def test_an_undone_stop_takes_no_pin_away_that_came_later(home: House) -> None:
     learner(home)
-    made = memory_holdout.stop(home.runtime, "crab", "owner")
-    learned.unpin(home.runtime, "crab", "memories:search")
-    assert learned.adjustment(home.home.facts, "crab", made.id).state == SUPERSEDED
-    learned.pin(home.runtime.home, "crab", "memories:search")
+    made = memory_holdout.stop_memory_holdout(home.runtime, "crab", "owner")
+    learned.unpin_learned_subject(home.runtime, "crab", "memories:search")
+    assert learned.find_adjustment(home.home.facts, "crab", made.id).state == SUPERSEDED
+    learned.pin_learned_subject(home.runtime.home, "crab", "memories:search")
     with pytest.raises(Conflict, match="it is superseded"):
-        learned.undo(home.runtime, "crab", made.id, "owner")
+        learned.undo_adjustment(home.runtime, "crab", made.id, "owner")
     assert mind(home).pinned == ("memories:search",)
-    learned.unpin(home.runtime, "crab", "memories:search")
+    learned.unpin_learned_subject(home.runtime, "crab", "memories:search")
     home.clock.advance(1)
-    again = memory_holdout.stop(home.runtime, "crab", "owner")
-    assert learned.undo(home.runtime, "crab", again.id, "owner").state == UNDONE
+    again = memory_holdout.stop_memory_holdout(home.runtime, "crab", "owner")
+    assert learned.undo_adjustment(home.runtime, "crab", again.id, "owner").state == UNDONE
     assert mind(home).pinned == ()

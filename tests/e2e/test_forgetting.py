@@ -10,7 +10,7 @@ import pytest
 
 from opencrab.actions import GROUPS, Group, Registry
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.agents.event import HAPPENING
 from opencrab.domain.autonomy.schedule import SCHEDULE
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
@@ -23,15 +23,15 @@ from opencrab.domain.memory.belief_index import outlook_of
 from opencrab.domain.memory.knowledge_graph import EDGE, NODE
 from opencrab.domain.memory.memory import EXPERIENCE, IMPRESSION, MEMORY, Impression, Memory
 from opencrab.domain.memory.peer import PEER, Peer
-from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook
+from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
 from opencrab.domain.memory.summary import SUMMARY
 from opencrab.domain.memory.working_memory import WORKING
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Value
-from opencrab.engine.erasure.erase import ErasureReport, forget, lineage
-from opencrab.engine.memory.records import gate_of
-from opencrab.ports.memory.search import Query
+from opencrab.engine.erasure.erase import ErasureReport, data_lineage, erase_data
+from opencrab.engine.memory.records import memory_count
+from opencrab.ports.memory.search import SearchQuery
 from opencrab.ports.models.model import ChatMessage
 from opencrab.ports.turn.action import ActionContext
 from tests.contract.homes import HOMES
@@ -85,7 +85,7 @@ def texts(house: House, session_id: str = "direct") -> list[str]:
 
 
 def finished(house: House, wish: Wish, agent_id: str = "crab") -> ErasureReport:
-    report = forget(house.runtime, agent_id, wish)
+    report = erase_data(house.runtime, agent_id, wish)
     assert report.done
     assert report.left == 0
     return report
@@ -109,7 +109,7 @@ def test_of_a_forgotten_person_nothing_is_left(anywhere: Life, tmp_path: Path) -
     assert KEPT in shown
     assert not [word for word in WORDS if word in shown]
     for question in (SAID, ENGLISH, NAME):
-        found = house.runtime.search.search("crab", Query(question))
+        found = house.runtime.search.search("crab", SearchQuery(question))
         assert not [each for each in found if any(word in str(each) for word in WORDS)]
     assert report.files == (f"crab:{FILE}",)
     assert occurrences(house, tmp_path, *WORDS) == []
@@ -133,7 +133,7 @@ def test_what_others_said_and_what_is_known_of_them_stays(life: Life) -> None:
     assert ids(house, SCHEDULE) == ["his", "place"]
     mind = house.home.facts.get("crab", MIND, MIND)
     assert mind is not None
-    assert [each.id for each in mind.read(Mind).core] == ["c2"]
+    assert [each.id for each in mind.read(AgentState).core] == ["c2"]
 
 
 def test_of_an_inner_life_what_came_of_others_stays(life: Life) -> None:
@@ -146,7 +146,7 @@ def test_of_an_inner_life_what_came_of_others_stays(life: Life) -> None:
     assert set(peers) == {"kai", "once"}
     outlook = house.home.facts.get("crab", OUTLOOK, OUTLOOK)
     assert outlook is not None
-    assert outlook.read(Outlook) == outlook_of((belief,), peers.values())
+    assert outlook.read(SalientBeliefs) == outlook_of((belief,), peers.values())
     assert house.home.facts.get("crab", WORKING, WORKING) is None
     assert ids(house, HAPPENING) == ["e1"]
     signs = house.home.facts.get("crab", VITALS, VITALS)
@@ -212,7 +212,7 @@ def test_after_everything_the_agent_is_there_and_knows_nothing(life: Life, tmp_p
     assert "I like tea." in texts(house, "kais")
     assert house.home.agents.get("crab").agent.id == "crab"
     assert report.files == (f"crab:{FILE}",)
-    assert house.runtime.search.search("crab", Query(KEPT)) == ()
+    assert house.runtime.search.search("crab", SearchQuery(KEPT)) == ()
     assert "おはよう" in prompt(life)
 
 
@@ -220,10 +220,10 @@ def test_little_time_only_takes_more_calls(life: Life, tmp_path: Path) -> None:
     """Sessions are looked through one by one: what is repeated elsewhere is found later."""
     house, left = life.house, list[int]()
     life.say("何と言っていた?", (Reply(f"She said: {ENGLISH}. {NAME}さんです。"),))
-    report = forget(house.runtime, "crab", PERSON, seconds=0)
+    report = erase_data(house.runtime, "crab", PERSON, seconds=0)
     while not report.done and len(left) < 50:
         left.append(report.left)
-        report = forget(house.runtime, "crab", PERSON, seconds=0)
+        report = erase_data(house.runtime, "crab", PERSON, seconds=0)
     assert report.done
     assert len(left) > 5
     assert min(left) > 0
@@ -238,7 +238,7 @@ def test_what_is_repeated_meanwhile_is_found_too(
 ) -> None:
     house = life.house
     script = (saving(f"{words}."), Reply(f"こうでした。{words}。"))
-    report = forget(
+    report = erase_data(
         meddled(house, write, lambda: life.say("何の話?", script)), "crab", PERSON, seconds=500
     )
     assert report.done
@@ -249,7 +249,7 @@ def test_what_is_repeated_meanwhile_is_found_too(
 def test_what_begins_meanwhile_is_waited_for(life: Life, tmp_path: Path, write: int) -> None:
     house = life.house
     with pytest.raises(Conflict, match="have not ended"):
-        forget(meddled(house, write, lambda: admitted(life)), "crab", PERSON, seconds=500)
+        erase_data(meddled(house, write, lambda: admitted(life)), "crab", PERSON, seconds=500)
     house.scripts["crab"] = (Reply(f"{SAID}。{ENGLISH}."),)
     house.work()
     finished(house, PERSON)
@@ -280,9 +280,9 @@ def test_the_name_of_somebody_else_too_takes_nothing_of_theirs(life: Life) -> No
 
 def test_the_count_of_memories_goes_down_with_them(life: Life) -> None:
     house = life.house
-    assert gate_of(house.runtime.home.facts, "crab").kept == len(memories(house)) == 2
+    assert memory_count(house.runtime.home.facts, "crab").kept == len(memories(house)) == 2
     finished(house, PERSON)
-    assert gate_of(house.runtime.home.facts, "crab").kept == len(memories(house)) == 1
+    assert memory_count(house.runtime.home.facts, "crab").kept == len(memories(house)) == 1
 
 
 def test_what_runs_or_waits_is_to_be_stopped_first(life: Life) -> None:
@@ -290,7 +290,7 @@ def test_what_runs_or_waits_is_to_be_stopped_first(life: Life) -> None:
     life.house.scripts["crab"] = (Reply("x"),)
     waiting = admitted(life)
     with pytest.raises(Conflict, match=waiting):
-        forget(house.runtime, "crab", PERSON)
+        erase_data(house.runtime, "crab", PERSON)
     assert SAID in texts(house)
     house.work()
     assert house.turn(waiting).status is TurnStatus.COMPLETED
@@ -300,7 +300,7 @@ def test_what_runs_or_waits_is_to_be_stopped_first(life: Life) -> None:
 def test_lineage_tells_what_would_go_and_changes_nothing(life: Life) -> None:
     house = life.house
     before = house.home.journal.lines("direct")
-    told = lineage(house.runtime, "crab", PERSON)
+    told = data_lineage(house.runtime, "crab", PERSON)
     assert f"crab/{IMPRESSION}:{HANAKO}" in told.kept
     assert f"crab/{SUMMARY}:S3" in told.kept
     assert told.files == (f"crab:{FILE}",)
@@ -314,7 +314,7 @@ def test_lineage_tells_what_would_go_and_changes_nothing(life: Life) -> None:
 )
 def test_what_the_agent_never_had_cannot_be_forgotten(life: Life, wish: Wish) -> None:
     with pytest.raises(NotFound):
-        forget(life.house.runtime, "crab", wish)
+        erase_data(life.house.runtime, "crab", wish)
 
 
 def copied(whole: Path, folder: Path) -> House:
@@ -338,7 +338,7 @@ def test_whoever_is_killed_anywhere_is_finished_by_the_next(tmp_path: Path) -> N
     lived(first, tmp_path / "0")
     first.close()
     house, writes = copied(tmp_path / "0", tmp_path / "whole"), list[None]()
-    forget(watched(house, lambda: writes.append(None)), "crab", PERSON)
+    erase_data(watched(house, lambda: writes.append(None)), "crab", PERSON)
     end = ending(house)
     house.close()
     assert len(writes) > 20
@@ -346,8 +346,8 @@ def test_whoever_is_killed_anywhere_is_finished_by_the_next(tmp_path: Path) -> N
         folder = tmp_path / str(write)
         house = copied(tmp_path / "0", folder)
         with pytest.raises(Killed):
-            forget(meddled(house, write, die), "crab", PERSON)
-        report = forget(house.runtime, "crab", PERSON)
+            erase_data(meddled(house, write, die), "crab", PERSON)
+        report = erase_data(house.runtime, "crab", PERSON)
         assert report.done
         assert report.files == (f"crab:{FILE}",)
         assert occurrences(house, folder, *WORDS) == [], f"after write {write}"

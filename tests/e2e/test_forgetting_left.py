@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.adapters.search_rows import IndexProgress, Past
+from opencrab.adapters.search_rows import IndexProgress, SearchRowReader
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Sender
 from opencrab.domain.erasure.request import FORGOTTEN, Scope, Wish
 from opencrab.domain.errors import NotFound
-from opencrab.engine.erasure.erase import forget
-from opencrab.engine.memory.archive.export import Wanted, export
-from opencrab.engine.memory.reading import logs, session_log
+from opencrab.engine.erasure.erase import erase_data
+from opencrab.engine.memory.archive.export import ExportSelection, export_memory_archive
+from opencrab.engine.memory.reading import session_log, session_logs
 from tests.crash.errand import RICH
 from tests.crash.outside import Reply
 from tests.e2e.conftest import Build
@@ -47,14 +47,18 @@ def left(build: Build) -> House:
     return house
 
 
-def past(house: House) -> Past:
+def past(house: House) -> SearchRowReader:
     home = house.home
-    return Past(home.journal, home.sessions, home.facts, home.usage, house.clock)
+    return SearchRowReader(home.journal, home.sessions, home.facts, home.usage, house.clock)
 
 
 def read(house: House) -> str:
     with zipfile.ZipFile(
-        io.BytesIO(export(house.runtime.home, house.runtime.clock, "crab", Wanted()))
+        io.BytesIO(
+            export_memory_archive(
+                house.runtime.home, house.runtime.clock, "crab", ExportSelection()
+            )
+        )
     ) as archive:
         return "\n".join(archive.read(name).decode() for name in archive.namelist())
 
@@ -62,7 +66,7 @@ def read(house: House) -> str:
 @by_scope
 def test_who_left_forgets_what_they_heard(left: House, tmp_path: Path, wish: Wish) -> None:
     assert occurrences(left, tmp_path, SAID, AGAIN)
-    assert forget(left.runtime, "crab", wish).done
+    assert erase_data(left.runtime, "crab", wish).done
     assert occurrences(left, tmp_path, SAID, AGAIN) == []
     assert all(line.forgotten for line in left.home.journal.lines("s"))
 
@@ -71,19 +75,19 @@ def test_who_left_forgets_what_they_heard(left: House, tmp_path: Path, wish: Wis
 def test_who_came_back_forgets_it_too(left: House, tmp_path: Path, wish: Wish) -> None:
     back = left.home.sessions.seat("s", ("kai", "crab"), left.clock.now())
     assert back.ever_ids == ("kai", "crab")
-    assert forget(left.runtime, "crab", wish).done
+    assert erase_data(left.runtime, "crab", wish).done
     assert occurrences(left, tmp_path, SAID, AGAIN) == []
 
 
 def test_who_stayed_tells_who_left_to_forget(left: House) -> None:
-    assert forget(left.runtime, "kai", WISHES[0]).done
+    assert erase_data(left.runtime, "kai", WISHES[0]).done
     assert left.home.facts.page("crab", FORGOTTEN)
 
 
 def test_who_left_carries_away_what_they_heard(left: House) -> None:
     assert SAID in read(left)
     assert AGAIN in read(left)
-    (found,), _ = logs(left.runtime.home, "crab", after=None, limit=9)
+    (found,), _ = session_logs(left.runtime.home, "crab", after=None, limit=9)
     assert found == session_log(left.runtime.home, "crab", "s")
     with pytest.raises(NotFound):
         session_log(left.runtime.home, "squid", "s")
@@ -92,7 +96,7 @@ def test_who_left_carries_away_what_they_heard(left: House) -> None:
 def test_an_index_of_who_left_knows_what_they_heard(left: House) -> None:
     rows = [row.text for batch in past(left).news("crab", IndexProgress()) for row in batch.rows]
     assert SAID in rows
-    assert forget(left.runtime, "crab", WISHES[0]).done
+    assert erase_data(left.runtime, "crab", WISHES[0]).done
     batches = list(past(left).news("crab", IndexProgress()))
     assert not [row for batch in batches for row in batch.rows if SAID in row.text]
     marked = [mark for batch in batches for _, mark in batch.marks]

@@ -10,15 +10,15 @@ from opencrab.domain.goals.goal import CHILDREN, GoalStatus
 from opencrab.domain.turn.record import CallResult
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.goals import instructions
-from opencrab.engine.turn.admission import admit
-from opencrab.engine.turn.control import stop
+from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.control import stop_turn
 from tests.crash.outside import Reply
 from tests.crash.scenarios import message
 from tests.e2e.house import House
 from tests.e2e.instructed import agenda, carried, crab, goal, instruct
 
 FOREIGN = ("ws_read", {"path": "notes/foreign.md"})
-BOB = instructions.Asker("bob", "Bob", Source.REST, Authority.USER)
+BOB = instructions.InstructionGiver("bob", "Bob", Source.REST, Authority.USER)
 
 
 def called(house: House, name: str, turn_id: str) -> list[CallResult]:
@@ -102,7 +102,7 @@ def test_goals_beget_few_goals(home: House) -> None:
 def test_a_goal_costs_no_more_than_its_budget(home: House) -> None:
     crab(home)
     asked = instructions.NewInstruction(instruction="メモを整理して", budget_micro_usd=9_000)
-    instructions.undertake(home.runtime, "crab", asked, BOB, key="k")
+    instructions.start_instruction(home.runtime, "crab", asked, BOB, key="k")
     carried(home)
     poor = goal(home)
     assert poor.pause is not None
@@ -138,7 +138,7 @@ def test_a_turn_that_is_stopped_begins_no_goal(home: House) -> None:
     def stops() -> None:
         asked.append(1)
         if len(asked) == 3:
-            stop(home.runtime, turn.id, by="owner")
+            stop_turn(home.runtime, turn.id, by="owner")
 
     home.interrupt(stops)
     carried(home, 2)
@@ -151,7 +151,7 @@ def test_a_turn_that_is_stopped_begins_no_goal(home: House) -> None:
 def test_a_goal_that_waits_is_not_begun_again_by_its_agent(home: House) -> None:
     crab(home)
     said(home, calls(("add_goal", {"name": "整理"})), Reply("ok"))
-    instructions.pause(home.runtime, "crab", "G1", by="owner")
+    instructions.pause_goal_by_label(home.runtime, "crab", "G1", by="owner")
     turn_id = said(home, calls(("start_task", {"task_id": "G1"})), Reply("ok"))
     assert not called(home, "start_task", turn_id)[0].result.success
     assert goal(home).status is GoalStatus.PENDING
@@ -170,7 +170,7 @@ def test_names_that_a_tainted_turn_gave_taint_whoever_lists_them(home: House, na
         home.scripts["crab"] = replies
         home.clock.advance(1)
         asked = message("一覧を見せて", f"f{home.clock.now().timestamp()}", None)
-        (turn,) = admit(home.runtime, "fresh", asked)
+        (turn,) = admit_message(home.runtime, "fresh", asked)
         home.work()
         return home.turn(turn.id).taint
 

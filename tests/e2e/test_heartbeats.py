@@ -16,11 +16,11 @@ from opencrab.domain.conversation.message import Channel, LineKind
 from opencrab.domain.document import new_fact
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.models.fault import Fault
-from opencrab.domain.money.budget import FREE, Limits, Price, agent_scope
+from opencrab.domain.money.budget import FREE, Limits, Price, agent_budget_scope
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.engine.autonomy.sweep import sweep
 from opencrab.engine.runtime import Rules
-from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.admission import admit_message
 from tests.contract.homes import HOMES
 from tests.crash.outside import PRICE, Reply
 from tests.crash.scenarios import message
@@ -159,7 +159,7 @@ def test_a_day_that_was_spent_by_other_turns_lets_no_beat_begin_one(house: House
     house.session(house.home.agents.get("crab").agent)
     house.say("やあ")
     house.work()
-    spent = house.home.budgets.drawn(agent_scope("crab"), START.strftime("%Y-%m-%d"))
+    spent = house.home.budgets.drawn(agent_budget_scope("crab"), START.strftime("%Y-%m-%d"))
     house.home.budgets.change_limits({"agent_day_micro_usd": spent, "heartbeat_percent": 100})
     tell(house, "crab")
     minutes(house, 2, step=10)
@@ -388,6 +388,6 @@ def test_silence_in_a_discussion_is_not_in_vain(house: House) -> None:
     house.session(house.home.agents.get("crab").agent)
     for source, authority in ((Source.PEER, Authority.PEER), (Source.SCHEDULE, Authority.SELF)):
         said = message("?", source.value, None).replaced(source=source, authority=authority)
-        admit(house.runtime, "s", said, trigger=Trigger.EVENT)
+        admit_message(house.runtime, "s", said, trigger=Trigger.EVENT)
     house.work()
     assert signs(house, "crab").in_vain == 1

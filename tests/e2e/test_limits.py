@@ -3,16 +3,16 @@
 import pytest
 
 from opencrab.domain.conversation.message import LineKind
-from opencrab.domain.learning.signals import SIGNALS, Signals
-from opencrab.domain.models.routing import Manner
-from opencrab.domain.money.budget import INSTALLATION, Limits, agent_scope
+from opencrab.domain.learning.signals import SIGNALS, TurnSignals
+from opencrab.domain.models.routing import CallOptions
+from opencrab.domain.money.budget import INSTALLATION, Limits, agent_budget_scope
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.observe import observe
-from opencrab.engine.turn.prompt.request import build_request
-from opencrab.ports.turn.journal import Boundary
+from opencrab.engine.turn.prompt.request import build_model_request
+from opencrab.ports.turn.journal import StepBoundary
 from tests.crash.outside import Reply, Script
 from tests.crash.scenarios import LONG, TEXT, WRITE
 from tests.crash.scheduling import Killed
@@ -90,7 +90,7 @@ def test_writes_are_one_admission_one_claim_and_a_known_number_of_steps(house: H
     assert house.calls["turns.send"] == house.calls["turns.done"] == 1
     assert house.calls["facts.commit"] == house.calls["usage.rows"] == 0
     (told,) = house.home.facts.page("crab", SIGNALS)
-    assert told.read(Signals).served, "what was measured came with the end of the turn"
+    assert told.read(TurnSignals).served, "what was measured came with the end of the turn"
 
 
 def test_agent_and_session_are_loaded_in_two_reads_whatever_the_turn_does(house: House) -> None:
@@ -130,7 +130,9 @@ def test_a_turn_that_kills_three_workers_fails_loudly_and_is_kept_for_the_operat
     assert turn.id in body
     assert "no progress" in reason
     day = f"{house.clock.now():%Y-%m-%d}"
-    drawn = [house.home.budgets.drawn(scope, day) for scope in (agent_scope("crab"), INSTALLATION)]
+    drawn = [
+        house.home.budgets.drawn(scope, day) for scope in (agent_budget_scope("crab"), INSTALLATION)
+    ]
     assert drawn == [ended.spent, ended.spent]
     assert ended.spent > 0
 
@@ -176,7 +178,9 @@ def test_two_renders_a_minute_apart_differ_only_in_their_last_part(house: House)
     renders = []
     for _ in range(2):
         work = observe(house.runtime, recorded.turn, Transcript.of(recorded.records))
-        renders.append(build_request(work, model.info, Manner(), work.look(Boundary(None, ()))))
+        renders.append(
+            build_model_request(work, model.info, CallOptions(), work.look(StepBoundary(None, ())))
+        )
         house.clock.advance(60)
     first, second = renders
     assert len(first.turns) > 10

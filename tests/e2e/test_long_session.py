@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from opencrab.domain.conversation.message import Line
-from opencrab.domain.models.routing import Manner
+from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.record import CallResult
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.engine.turn.observe import observe
-from opencrab.engine.turn.prompt.request import build_request, high_water
+from opencrab.engine.turn.prompt.request import build_model_request, request_token_limit
 from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
-from opencrab.ports.turn.journal import Boundary
+from opencrab.ports.turn.journal import StepBoundary
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.searching import searching
@@ -67,7 +67,7 @@ def test_what_was_said_long_ago_is_found_and_every_prompt_keeps_to_its_budget(
     assert progress(made).topics[0].id == "S1"
     made.say("もう一度お願いします。", "q2")
     made.work()
-    water = high_water(ModelInfo(name="x").max_input_tokens, made.runtime.rules)
+    water = request_token_limit(ModelInfo(name="x").max_input_tokens, made.runtime.rules)
     assert len(made.provider.seen) > 10
     assert max(map(tokens, made.provider.seen)) <= water
     asked = [request for request in made.provider.seen if request.model == "mika"][-1]
@@ -87,8 +87,8 @@ def test_two_renders_a_minute_apart_share_their_prefix_byte_for_byte(tmp_path: P
     for _ in range(2):
         work = observe(made.runtime, turn, Transcript())
         renders.append(
-            build_request(
-                work, ModelInfo(name="fake:mika"), Manner(), work.look(Boundary(None, ()))
+            build_model_request(
+                work, ModelInfo(name="fake:mika"), CallOptions(), work.look(StepBoundary(None, ()))
             )
         )
         made.clock.advance(60)

@@ -69,7 +69,7 @@ def test_the_same_id_with_other_words_is_refused(house: House) -> None:
 def test_the_owners_stop_ends_a_running_turn_before_its_next_call(house: House) -> None:
     house.session(house.agent("crab", LONG))
     (turn,) = house.say("work")
-    house.interrupt(lambda: control.stop(house.runtime, turn.id, by="owner"))
+    house.interrupt(lambda: control.stop_turn(house.runtime, turn.id, by="owner"))
     house.work()
     assert house.turn(turn.id).status is TurnStatus.STOPPED
     assert house.provider.bill.received == 1
@@ -80,7 +80,7 @@ def test_the_owners_stop_ends_a_running_turn_before_its_next_call(house: House) 
 def test_a_stopped_turn_does_not_hold_up_the_next_message(house: House) -> None:
     house.session(house.agent("crab", TEXT))
     first, second = house.say("one", "m1")[0], house.say("two", "m2")[0]
-    control.stop(house.runtime, first.id, by="owner")
+    control.stop_turn(house.runtime, first.id, by="owner")
     house.work()
     assert house.statuses((first, second)) == [TurnStatus.STOPPED, TurnStatus.COMPLETED]
 
@@ -95,7 +95,7 @@ def test_what_was_approved_while_all_is_frozen_is_not_done(house: House, scope: 
     house.work()
     assert house.turn(turn.id).status is TurnStatus.WAITING
     house.home.switches.set(scope, frozen=True)
-    control.decide(house.runtime, turn.id, approved=True, by="owner")
+    control.decide_waiting_turn(house.runtime, turn.id, approved=True, by="owner")
     house.work()
     assert house.turn(turn.id).status is TurnStatus.STOPPED
     assert house.home.files.list("crab") == ()

@@ -4,7 +4,7 @@ import pytest
 
 from opencrab.domain.conversation.message import Channel, LineKind
 from opencrab.domain.errors import Invalid
-from opencrab.domain.models.fault import Course, Fault
+from opencrab.domain.models.fault import Fault, FaultResponse
 from opencrab.domain.models.preferences import Preferences
 from opencrab.domain.models.routing import LlmConfig, Use
 from opencrab.domain.turn.record import CallState
@@ -18,7 +18,7 @@ from tests.e2e.house import House
 from tests.e2e.thinking import HELLO, ROUTING, crab, done, drawn, failing, rows
 
 
-@pytest.mark.parametrize("fault", [f for f in Fault if f.course is Course.NEXT])
+@pytest.mark.parametrize("fault", [f for f in Fault if f.course is FaultResponse.NEXT])
 def test_when_a_provider_fails_the_next_one_answers_and_both_calls_are_in_the_ledger(
     house: House, fault: Fault
 ) -> None:
@@ -38,7 +38,7 @@ def test_when_a_provider_fails_the_next_one_answers_and_both_calls_are_in_the_le
     assert drawn(house) == {turn.spent}
 
 
-@pytest.mark.parametrize("fault", [f for f in Fault if f.course is Course.STOP])
+@pytest.mark.parametrize("fault", [f for f in Fault if f.course is FaultResponse.STOP])
 def test_what_no_other_provider_can_mend_is_told_at_once(house: House, fault: Fault) -> None:
     crab(house, failing(fault))
     (turn,) = done(house, *house.say("hello"))

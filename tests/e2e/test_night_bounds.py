@@ -13,8 +13,8 @@ from opencrab.domain.learning.change import Adjustment
 from opencrab.domain.learning.evidence import EVIDENCE, STANDING, ClosedEvidence, Evidence
 from opencrab.domain.models.routing import Routing
 from opencrab.engine.learning import changes
-from opencrab.engine.learning.nightly.run import look, run_night
-from opencrab.engine.learning.nightly.schedule import NightMessage, nightfall
+from opencrab.engine.learning.nightly.run import review_agent_now, run_nightly_review
+from opencrab.engine.learning.nightly.schedule import NightMessage, send_nightly_reviews
 from opencrab.engine.turn.pace import Pace
 from opencrab.ports.learning import load_known
 from tests.e2e.house import House
@@ -43,14 +43,14 @@ def test_turns_before_a_mix_held_do_not_take_it_back(home: House) -> None:
         home.clock.advance(DAY)
     _mixed_day(home, worse=150, better=0)
     home.clock.advance(18 * 3_600)
-    look(home.runtime, "crab", "daily")
+    review_agent_now(home.runtime, "crab", "daily")
     (made,), weights = _changes(home), mind(home).mixes[0].weights
     assert 0.1 < weights["dear"] < 0.9
     shares = {"worse": weights["cheap"], "better": weights["dear"]}
     _mixed_day(home, **{name: round(50 * share) for name, share in shares.items()})
     for _ in range(5):
         home.clock.advance(DAY)
-        look(home.runtime, "crab", "daily")
+        review_agent_now(home.runtime, "crab", "daily")
         (held,) = _changes(home)
         assert (held.id, held.state.value) == (made.id, "applied")
         assert held.evidence["until"] == made.at.date().isoformat()
@@ -58,7 +58,7 @@ def test_turns_before_a_mix_held_do_not_take_it_back(home: House) -> None:
     # Not what is asked more often, but what becomes worse is a reason, and days later too.
     lived(home, 150, good=False, name="worse")
     home.clock.advance(2 * DAY)
-    look(home.runtime, "crab", "daily")
+    review_agent_now(home.runtime, "crab", "daily")
     assert _changes(home)[-1].state.value == "rolled_back"
 
 
@@ -71,7 +71,7 @@ def test_of_many_models_the_twenty_that_are_asked_most_are_mixed(home: House) ->
     for name in names:
         lived(home, 25, good=True, model=name, name=name)
     home.clock.advance(DAY)
-    look(home.runtime, "crab", "daily")
+    review_agent_now(home.runtime, "crab", "daily")
     (mix,) = mind(home).mixes
     assert len(mix.weights) == 20
     assert sum(mix.weights.values()) == pytest.approx(1)
@@ -96,14 +96,14 @@ def test_a_clock_that_was_ahead_ends_no_learning(
     active(home, "crab", home.clock.now().day)
     ahead = FakeClock(home.clock.now() + timedelta(days=300))
     wrong = replace(home.runtime, clock=ahead)
-    nightfall(wrong)
+    send_nightly_reviews(wrong)
     for _ in range(6):
         lived(home, 2, good=True, at=ahead.now())
         ahead.advance(DAY)
-        look(wrong, "crab", "daily")
+        review_agent_now(wrong, "crab", "daily")
     home.clock.advance(1.5 * DAY)
-    assert nightfall(home.runtime) == 1
-    assert nightfall(home.runtime) == 0
+    assert send_nightly_reviews(home.runtime) == 1
+    assert send_nightly_reviews(home.runtime) == 0
     drain(home)
     for number in range(6):
         lived(home, 10, good=True)
@@ -153,9 +153,9 @@ def test_a_night_that_finds_no_room_is_tried_again_and_not_buried(home: House) -
     assert delivery is not None
     for error in (TooLarge("over 400 KB"), NotFound("a file is gone")):
         with pytest.raises(type(error)):
-            run_night(breaking(home, "facts", "commit", error), delivery, Pace())
+            run_nightly_review(breaking(home, "facts", "commit", error), delivery, Pace())
     assert home.runtime.home.nights.dead(1) == ()
-    assert run_night(home.runtime, delivery, Pace()).value == "finished"
+    assert run_nightly_review(home.runtime, delivery, Pace()).value == "finished"
 
 
 def test_of_an_agent_that_retires_during_its_night_nothing_is_changed(home: House) -> None:
@@ -173,7 +173,9 @@ def test_of_an_agent_that_retires_during_its_night_nothing_is_changed(home: Hous
             return getattr(home.runtime.home.facts, name)
 
     facts: Any = Retiring()
-    look(replace(home.runtime, home=replace(home.runtime.home, facts=facts)), "crab", "daily")
+    review_agent_now(
+        replace(home.runtime, home=replace(home.runtime.home, facts=facts)), "crab", "daily"
+    )
     assert (mind(home).mixes, _changes(home)) == ((), [])
     assert skill(home, "good").status == "candidate"
 
@@ -194,11 +196,11 @@ def _mixed_day(house: House, *, worse: int, better: int) -> None:
 
 def _slept(house: House) -> None:
     house.clock.advance(DAY)
-    look(house.runtime, "crab", "daily")
+    review_agent_now(house.runtime, "crab", "daily")
 
 
 def _changes(house: House) -> list[Adjustment]:
-    return list(changes.adjustments(house.home.facts, "crab"))
+    return list(changes.page_of_adjustments(house.home.facts, "crab"))
 
 
 def _standing(house: House) -> ClosedEvidence:

@@ -15,11 +15,11 @@ from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.skills.skill import SKILL, SkillStatus
 from opencrab.domain.usage.ledger import Grouping, Period
-from opencrab.engine.insight.experiments import experiments
-from opencrab.engine.insight.llm_analytics import llm
+from opencrab.engine.insight.experiments import experiments_of_agent
+from opencrab.engine.insight.llm_analytics import llm_analytics
 from opencrab.engine.learning import changes as learned
-from opencrab.engine.learning.nightly.run import look
-from opencrab.engine.learning.proposals import find_followed, follow
+from opencrab.engine.learning.nightly.run import review_agent_now
+from opencrab.engine.learning.proposals import find_followed_proposal, follow_proposal
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.e2e.nights import APPLY, CHAT, learner, learnt, lived, mind, served, skill, told
@@ -47,12 +47,14 @@ def test_a_model_that_has_no_answers_any_more_is_worth_nothing(home: House) -> N
     lived(home, 5, name="some", **failing)
     home.clock.advance(86_400)
     _night(home)
-    (shown,) = experiments(home.runtime, "crab").items[0].models
+    (shown,) = experiments_of_agent(home.runtime, "crab").items[0].models
     assert shown.quality is not None
     assert shown.quality.n == 65
     assert shown.quality.mean == pytest.approx(60 / 65)
     assert "`fake:cheap`: 92 % (" in told(home, "2026-01-06")
-    known = llm(home.runtime, "crab", Period.LAST_WEEK, Grouping.MODEL, Focus.ALL).analysis
+    known = llm_analytics(
+        home.runtime, "crab", Period.LAST_WEEK, Grouping.MODEL, Focus.ALL
+    ).analysis
     assert known.quality_by_model["fake:cheap"] == shown.quality
     lived(home, 60, name="all", **failing)
     home.clock.advance(86_400)
@@ -89,7 +91,7 @@ def test_what_all_turns_would_have_been_worth_is_told_of_the_drawn_ones(home: Ho
         lived(home, bad, good=False, model=model)
     home.clock.advance(86_400)
     _night(home)
-    first = experiments(home.runtime, "crab").items[0].models
+    first = experiments_of_agent(home.runtime, "crab").items[0].models
     assert [(each.turns, each.off_policy) for each in first] == [(40, None)] * 2
     for name, likely, turns, good in (("easy", 0.9, 90, True), ("hard", 0.1, 10, False)):
         drawn = served("cheap", chosen_by="learned", probability=likely)
@@ -97,7 +99,7 @@ def test_what_all_turns_would_have_been_worth_is_told_of_the_drawn_ones(home: Ho
     lived(home, 9, good=True, name="picked", served=(served("cheap", chosen_by="turn"),))
     home.clock.advance(86_400)
     _night(home)
-    cheap, dear = experiments(home.runtime, "crab").items[0].models
+    cheap, dear = experiments_of_agent(home.runtime, "crab").items[0].models
     assert cheap.off_policy is not None
     assert cheap.quality is not None
     assert cheap.off_policy.mean == pytest.approx(0.5)
@@ -108,7 +110,7 @@ def test_what_all_turns_would_have_been_worth_is_told_of_the_drawn_ones(home: Ho
 
 def test_what_an_agent_applied_itself_is_undone_by_its_owner(home: House) -> None:
     made = _applied_by_the_agent(home)
-    undone = learned.undo(home.runtime, "crab", made.id, "owner")
+    undone = learned.undo_adjustment(home.runtime, "crab", made.id, "owner")
     assert (undone.state, undone.ended_by) == (AdjustmentState.UNDONE, "owner")
     assert mind(home).mixes == ()
     lived(home, 60, good=True, model="cheap")
@@ -119,23 +121,23 @@ def test_what_an_agent_applied_itself_is_undone_by_its_owner(home: House) -> Non
 
 def test_an_owner_follows_a_proposal_and_the_night_watches_over_it(home: House) -> None:
     proposed = _proposed(home)
-    made = follow(home.runtime, "crab", proposed.id, "owner")
+    made = follow_proposal(home.runtime, "crab", proposed.id, "owner")
     assert (made.id, made.state, made.by) == (proposed.id, APPLIED, "owner")
     assert made.at == home.clock.now()
     assert made.evidence["proposed_by"] == "daily-2026-01-05"
     assert mind(home).mixes[0].weights == {"cheap": 1.0}
-    assert find_followed(home.runtime, "crab", proposed.id, "owner") == made
+    assert find_followed_proposal(home.runtime, "crab", proposed.id, "owner") == made
     with pytest.raises(Conflict, match="applied, and not proposed"):
-        follow(home.runtime, "crab", proposed.id, "owner")
+        follow_proposal(home.runtime, "crab", proposed.id, "owner")
     home.clock.advance(86_400)
     lived(home, 60, good=False, model="cheap")
     home.clock.advance(86_400)
     (back,) = _night(home).adjustments
     assert (back.state, mind(home).mixes) == (AdjustmentState.ROLLED_BACK, ())
     with pytest.raises(Conflict, match="rolled_back"):
-        find_followed(home.runtime, "crab", proposed.id, "owner")
+        find_followed_proposal(home.runtime, "crab", proposed.id, "owner")
     with pytest.raises(NotFound):
-        follow(home.runtime, "crab", "nothing", "owner")
+        follow_proposal(home.runtime, "crab", "nothing", "owner")
 
 
 def test_a_proposal_that_fits_the_present_no_more_is_not_followed(home: House) -> None:
@@ -143,7 +145,7 @@ def test_a_proposal_that_fits_the_present_no_more_is_not_followed(home: House) -
 
     def refused(why: str) -> None:
         with pytest.raises(Conflict, match=why):
-            follow(home.runtime, "crab", proposed.id, "owner")
+            follow_proposal(home.runtime, "crab", proposed.id, "owner")
         assert _changes(home) == [proposed]
 
     agent = home.home.agents.get("crab").agent
@@ -157,26 +159,26 @@ def test_a_proposal_that_fits_the_present_no_more_is_not_followed(home: House) -
     agent = home.home.agents.save(agent.replaced(llm=chosen))
     refused("chosen for this purpose")
     home.home.agents.save(agent.replaced(llm=agent.llm.replaced(models={})))
-    learned.pin(home.runtime.home, "crab", "models:" + CHAT)
+    learned.pin_learned_subject(home.runtime.home, "crab", "models:" + CHAT)
     refused("pinned")
-    learned.unpin(home.runtime, "crab", "models:" + CHAT)
+    learned.unpin_learned_subject(home.runtime, "crab", "models:" + CHAT)
     stored = home.home.facts.get("crab", ADJUSTMENT, proposed.id)
     assert stored is not None
     other = proposed.replaced(before={"weights": {"dear": 1.0}})
     home.home.facts.commit(stored.holding(other))
     with pytest.raises(Conflict, match="changed meanwhile"):
-        follow(home.runtime, "crab", proposed.id, "owner")
+        follow_proposal(home.runtime, "crab", proposed.id, "owner")
 
 
 def test_a_proposal_grows_old_and_a_retired_agent_is_left_as_it_is(home: House) -> None:
     proposed = _proposed(home)
     home.clock.advance(31 * 86_400)
     with pytest.raises(Conflict, match="30 days ago"):
-        follow(home.runtime, "crab", proposed.id, "owner")
+        follow_proposal(home.runtime, "crab", proposed.id, "owner")
     agent = home.home.agents.get("crab").agent
     home.home.agents.save(agent.replaced(status=AgentStatus.RETIRED))
     with pytest.raises(Conflict, match="retired"):
-        follow(home.runtime, "crab", proposed.id, "owner")
+        follow_proposal(home.runtime, "crab", proposed.id, "owner")
     assert _changes(home) == [proposed]
 
 
@@ -196,17 +198,17 @@ def test_a_skill_is_retired_as_proposed_and_all_other_advice_is_only_advice(home
         "retire": "shouting",
     }
     with pytest.raises(Conflict, match="advice"):
-        follow(home.runtime, "crab", known["merge"].id, "owner")
-    learned.pin(home.runtime.home, "crab", "skill:shouting")
+        follow_proposal(home.runtime, "crab", known["merge"].id, "owner")
+    learned.pin_learned_subject(home.runtime.home, "crab", "skill:shouting")
     with pytest.raises(Conflict, match="pinned"):
-        follow(home.runtime, "crab", known["retire"].id, "owner")
-    learned.unpin(home.runtime, "crab", "skill:shouting")
+        follow_proposal(home.runtime, "crab", known["retire"].id, "owner")
+    learned.unpin_learned_subject(home.runtime, "crab", "skill:shouting")
     home.clock.advance(60)
     _reworded(home, home.clock.now())
     with pytest.raises(Conflict, match="new words"):
-        follow(home.runtime, "crab", known["retire"].id, "owner")
+        follow_proposal(home.runtime, "crab", known["retire"].id, "owner")
     _reworded(home, None)
-    made = follow(home.runtime, "crab", known["retire"].id, "owner")
+    made = follow_proposal(home.runtime, "crab", known["retire"].id, "owner")
     gone = skill(home, "shouting")
     assert (made.after, gone.status, gone.retired_by) == (
         {"status": "archived"},
@@ -216,7 +218,7 @@ def test_a_skill_is_retired_as_proposed_and_all_other_advice_is_only_advice(home
     assert gone.effectiveness is not None
     assert gone.effectiveness.high < 0
     assert [each.name for each in mind(home).skills] == ["greeting", "hello"]
-    learned.undo(home.runtime, "crab", made.id, "owner")
+    learned.undo_adjustment(home.runtime, "crab", made.id, "owner")
     assert skill(home, "shouting").status == "candidate"
 
 
@@ -226,7 +228,7 @@ def test_without_trials_nothing_stays_a_candidate_or_waits_but_what_is_pinned(ho
         learnt(home, name)
     for name in ("queued", "later"):
         learnt(home, name, status=SkillStatus.DISABLED, waits=True)
-    learned.pin(home.runtime.home, "crab", "skill:kept")
+    learned.pin_learned_subject(home.runtime.home, "crab", "skill:kept")
     rules = home.runtime.rules
     trials = rules.trials.replaced(skill_percent=0, candidates=1)
     home.runtime = replace(home.runtime, rules=replace(rules, trials=trials))
@@ -251,7 +253,7 @@ def test_a_frozen_agent_is_measured_and_nothing_is_changed_about_it(
     lived(home, 60, good=False, model="dear", name="given", given=("bad",))
     home.home.switches.set(scope, frozen=True)
     home.clock.advance(86_400)
-    assert look(home.runtime, "crab", "daily", dry_run=True).adjustments == ()
+    assert review_agent_now(home.runtime, "crab", "daily", dry_run=True).adjustments == ()
     looked = _night(home)
     assert (looked.turns, looked.adjustments) == (180, ())
     assert [each.reason for each in looked.standstills] == ["frozen"]
@@ -266,11 +268,11 @@ def test_a_frozen_agent_is_measured_and_nothing_is_changed_about_it(
 
 
 def _night(house: House) -> Looked:
-    return look(house.runtime, "crab", "daily")
+    return review_agent_now(house.runtime, "crab", "daily")
 
 
 def _changes(house: House) -> list[Adjustment]:
-    return list(learned.adjustments(house.home.facts, "crab"))
+    return list(learned.page_of_adjustments(house.home.facts, "crab"))
 
 
 def _reworded(house: House, at: datetime | None) -> None:

@@ -14,13 +14,13 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.erasure.request import Scope, Wish
 from opencrab.domain.errors import NotFound
 from opencrab.domain.learning.evidence import EVIDENCE, STANDING, Evidence
-from opencrab.domain.learning.signals import SIGNALS, Signals
+from opencrab.domain.learning.signals import SIGNALS, TurnSignals
 from opencrab.domain.memory.memory import EXPERIENCE, MEMORY, Experience
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.usage.ledger import Judgement
-from opencrab.engine.erasure.erase import forget
+from opencrab.engine.erasure.erase import erase_data
 from opencrab.engine.learning import feedback, measures
-from opencrab.engine.learning.nightly.run import look
+from opencrab.engine.learning.nightly.run import review_agent_now
 from opencrab.engine.learning.signals import LOOKING_INWARD
 from opencrab.ports.learning import load_known
 from tests.crash.outside import Reply
@@ -38,13 +38,13 @@ ASKED, WRONG = "蟹の茹で方を詳しく教えて", "違う、全然違うよ
 def evidence(house: House) -> Evidence:
     """What is known of the agent after one more night."""
     house.clock.advance(DAY)
-    look(house.runtime, "crab", "daily")
+    review_agent_now(house.runtime, "crab", "daily")
     return load_known(house.home.facts, "crab").evidence
 
 
-def signals(house: House) -> list[Signals]:
+def signals(house: House) -> list[TurnSignals]:
     """What the turns of the agent told, oldest first."""
-    return [each.read(Signals) for each in house.home.facts.page("crab", SIGNALS, limit=1_000)]
+    return [each.read(TurnSignals) for each in house.home.facts.page("crab", SIGNALS, limit=1_000)]
 
 
 def stored(house: House, *kinds: str) -> str:
@@ -141,9 +141,11 @@ def test_where_an_owner_has_an_opinion_nobody_elses_counts(home: House) -> None:
     (turn,) = done(home, *home.say("hello"))
     for number in range(3):
         who = f"sock-{number}"
-        feedback.give(home.runtime, turn.id, by=who, thumbs="down", remark="", key="k")
+        feedback.give_feedback(home.runtime, turn.id, by=who, thumbs="down", remark="", key="k")
     assert evidence(home).models.popitem()[1].quality.mean == 0.0
-    feedback.give(home.runtime, turn.id, by="owner", thumbs="up", remark="", key="k", by_owner=True)
+    feedback.give_feedback(
+        home.runtime, turn.id, by="owner", thumbs="up", remark="", key="k", by_owner=True
+    )
     assert evidence(home).models.popitem()[1].quality.mean == 1.0
 
 
@@ -163,7 +165,7 @@ def test_notes_of_its_own_are_nobodys_opinion_by_day_or_by_night(home: House) ->
     )
     home.home.facts.commit(new_fact("crab", EXPERIENCE, note.id, note))
     home.clock.advance(10)
-    recent = measures.recent(home.runtime, "crab")
+    recent = measures.recent_signals(home.runtime, "crab")
     shown = [each.worth for each in measures.judge_turns(home.runtime.home.facts, "crab", recent)]
     assert shown == [0.0]
     assert [each.quality.mean for each in evidence(home).models.values()] == shown
@@ -179,7 +181,7 @@ def test_ids_of_a_forgotten_memory_go_from_signals_evidence_and_reports(
     looks = Reply(calls=(("search_my_history", {"query": "花子さんと太郎さんの好きなもの"}),))
     for _ in range(4):
         life.say("誰かに何を出そう?", (looks, Reply("わかりません。")), "jiro")
-    period = look(house.runtime, "crab", "daily").period
+    period = review_agent_now(house.runtime, "crab", "daily").period
     for _ in range(4):
         evidence(house)
         life.say("誰かに何を出そう?", (looks, Reply("わかりません。")), "jiro")
@@ -189,7 +191,7 @@ def test_ids_of_a_forgotten_memory_go_from_signals_evidence_and_reports(
     assert hers not in told(house, period.partition("-")[2])
     assert all(each in stored(house, kind) for each in (hers, his) for kind in (SIGNALS, EVIDENCE))
     before = load_known(house.home.facts, "crab").evidence
-    assert forget(house.runtime, "crab", WISH).done
+    assert erase_data(house.runtime, "crab", WISH).done
     assert hers not in stored(house, SIGNALS, EVIDENCE)
     after = load_known(house.home.facts, "crab").evidence
     assert after == before.without({hers})
@@ -204,7 +206,7 @@ def test_an_open_day_whose_turns_are_all_forgotten_counts_no_more(
     life.say("hello", (Reply("Yes."),), HANAKO)
     assert evidence(home).turns == 1
     life.say("hello", (Reply("Yes."),), "jiro")
-    assert forget(home.runtime, "crab", WISH).done
+    assert erase_data(home.runtime, "crab", WISH).done
     assert evidence(home).turns == 1
     for _ in range(4):
         assert evidence(home).turns == 1
@@ -231,7 +233,7 @@ def test_the_words_of_a_judgement_go_with_the_turn_that_they_are_about(
     house: House, tmp_path: Path
 ) -> None:
     graded(house, tmp_path)
-    assert forget(house.runtime, "crab", WISH).done
+    assert erase_data(house.runtime, "crab", WISH).done
     assert judgements(house) == [(0.9, None), (0.9, "よくできた")]
 
 
@@ -244,7 +246,7 @@ def test_they_go_too_where_the_turn_has_expired_and_only_its_lines_are_left(
     usage._database.purge(milliseconds(home.clock.now()), 0)
     with pytest.raises(NotFound):
         home.turn(home.home.usage.rows("crab")[0].turn_id)
-    assert forget(home.runtime, "crab", WISH).done
+    assert erase_data(home.runtime, "crab", WISH).done
     assert judgements(home) == [(0.9, None), (0.9, "よくできた")]
 
 
@@ -258,6 +260,6 @@ def test_the_words_by_which_a_forgotten_turn_judged_another_go_too(
     grade = {"metrics_id": his.id, "quality_score": 0.4, "evaluation": SAID, "task_success": True}
     life.say(SAID, (Reply(calls=(("evaluate_response", grade),)), Reply("はい。")), HANAKO)
     assert home.home.usage.row("crab", his.id).self_evaluation == SAID
-    assert forget(home.runtime, "crab", WISH).done
+    assert erase_data(home.runtime, "crab", WISH).done
     judged = home.home.usage.row("crab", his.id)
     assert (judged.quality_score, judged.self_evaluation) == (0.4, None)

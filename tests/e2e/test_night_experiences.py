@@ -13,15 +13,15 @@ from opencrab.domain.errors import Conflict, Invalid, NotFound, Unavailable
 from opencrab.domain.identifier import ulid
 from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState
 from opencrab.domain.learning.evidence import EVIDENCE
-from opencrab.domain.learning.signals import SIGNALS, Signals
+from opencrab.domain.learning.signals import SIGNALS, TurnSignals
 from opencrab.domain.memory.memory import EXPERIENCE, LIVED, Experience
 from opencrab.domain.outcome import Outcome
-from opencrab.engine.erasure.erase import forget
+from opencrab.engine.erasure.erase import erase_data
 from opencrab.engine.learning import changes as learned
 from opencrab.engine.learning import feedback
 from opencrab.engine.learning.nightly.experiences import A_NIGHT
-from opencrab.engine.learning.nightly.run import look
-from opencrab.engine.learning.proposals import find_followed, follow
+from opencrab.engine.learning.nightly.run import review_agent_now
+from opencrab.engine.learning.proposals import find_followed_proposal, follow_proposal
 from opencrab.ports.learning import load_known
 from tests.crash.outside import Reply
 from tests.e2e.experiencing import (
@@ -55,7 +55,7 @@ def test_what_real_turns_found_and_never_used_is_proposed_to_go_in_nobodys_words
     happened, lesson, asked = WORDS[language]
     name = learns(home, tmp_path, language)
     assert [asks(home, asked) for _ in range(3)] == [[name]] * 3
-    told_of = home.home.facts.page("crab", SIGNALS)[-1].read(Signals)
+    told_of = home.home.facts.page("crab", SIGNALS)[-1].read(TurnSignals)
     assert (told_of.found, told_of.useful) == ((f"{LIVED}{name}",), ())
     (made,) = night(home)
     assert (made.subject, made.state, made.after) == (name, PROPOSED, {"remark": "retire"})
@@ -68,7 +68,7 @@ def test_what_real_turns_found_and_never_used_is_proposed_to_go_in_nobodys_words
     assert "検索で 3 回見つかり、役立ったのは 0 回" in japanese
     assert not any(word in english + japanese for word in (happened, lesson, name))
     assert asks(home, asked) == [name]
-    follow(home.runtime, "crab", made.id, "owner")
+    follow_proposal(home.runtime, "crab", made.id, "owner")
     assert asks(home, asked) == []
 
 
@@ -81,15 +81,15 @@ def test_what_its_owner_let_go_is_found_no_more_and_comes_back_whole(
     assert found(house, asked) == [name]
     (made,) = night(house)
     before = experience(house, name)
-    done = follow(house.runtime, "crab", made.id, "owner")
+    done = follow_proposal(house.runtime, "crab", made.id, "owner")
     assert (done.state, done.after) == (APPLIED, {"status": "archived"})
     assert experience(house, name).retired_at == done.at
     assert (asks(house, asked), found(house, asked)) == ([], [])
-    assert find_followed(house.runtime, "crab", made.id, "owner") == done
+    assert find_followed_proposal(house.runtime, "crab", made.id, "owner") == done
     house.clock.advance(DAY)
     keeps(house, "別の経験", "別の教訓")
     assert found(house, asked) == []
-    undone = learned.undo(house.runtime, "crab", made.id, "owner")
+    undone = learned.undo_adjustment(house.runtime, "crab", made.id, "owner")
     back = experience(house, name)
     assert (back.retired_at, back.restored_at) == (None, undone.ended_at)
     assert back.replaced(restored_at=None) == before
@@ -132,7 +132,7 @@ def test_of_two_that_say_the_same_the_less_useful_goes_and_other_pairs_stay(
     assert made.evidence == {"found": 0, "useful": 0, "other_found": 2, "other_useful": 2}
     assert "of the words are the same" in told(home, "2026-01-05")
     assert "同じ内容の別の経験だけを残す" in told(home, "2026-01-05.ja")
-    done = follow(home.runtime, "crab", made.id, "owner")
+    done = follow_proposal(home.runtime, "crab", made.id, "owner")
     assert done.after == {"status": "archived", "other": second}
     gone = {
         each for each in (first, second, failed, his, *said) if experience(home, each).retired_at
@@ -155,7 +155,7 @@ def test_a_strangers_words_never_displace_the_agents_own(home: House) -> None:
 def test_a_retired_opinion_counts_as_before(home: House, tmp_path: Path) -> None:
     Life(home, tmp_path)
     turn = says(home, "灯台の話", Reply("灯台は岬にあります。"))
-    thumbs = feedback.give(
+    thumbs = feedback.give_feedback(
         home.runtime, turn.id, by="owner", thumbs="down", remark="", key="k", by_owner=True
     )
     for _ in range(3):
@@ -164,7 +164,7 @@ def test_a_retired_opinion_counts_as_before(home: House, tmp_path: Path) -> None
     assert made.subject == thumbs.id
 
     before = qualities(home)
-    follow(home.runtime, "crab", made.id, "owner")
+    follow_proposal(home.runtime, "crab", made.id, "owner")
     assert found(home, "灯台") == []
     says(home, "こんにちは", Reply("…"))
     night(home)
@@ -176,23 +176,25 @@ def test_what_is_pinned_is_neither_proposed_nor_followed_until_it_is_let_go(home
     learner(home)
     name, made = useless(home)
     pin = f"experience:{name}"
-    learned.pin(home.runtime.home, "crab", pin)
+    learned.pin_learned_subject(home.runtime.home, "crab", pin)
     assert mind(home).pinned == (pin,)
     with pytest.raises(Conflict, match="is pinned"):
-        follow(home.runtime, "crab", made.id, "owner")
+        follow_proposal(home.runtime, "crab", made.id, "owner")
     with pytest.raises(Conflict, match="not tried out"):
-        learned.stop(home.runtime, "crab", pin, "owner")
+        learned.end_experiment(home.runtime, "crab", pin, "owner")
     for wrong in (NotFound, Invalid):
         with pytest.raises(wrong):
-            learned.pin(home.runtime.home, "crab", "experience:" + "x" * (wrong is NotFound))
+            learned.pin_learned_subject(
+                home.runtime.home, "crab", "experience:" + "x" * (wrong is NotFound)
+            )
     home.clock.advance(31 * DAY)
     shown(home, name)
     assert night(home) == ()
-    learned.unpin(home.runtime, "crab", pin)
+    learned.unpin_learned_subject(home.runtime, "crab", pin)
     shown(home, name)
     (again,) = night(home)
-    assert learned.adjustment(home.home.facts, "crab", made.id).ended_by == again.id
-    follow(home.runtime, "crab", again.id, "owner")
+    assert learned.find_adjustment(home.home.facts, "crab", made.id).ended_by == again.id
+    follow_proposal(home.runtime, "crab", again.id, "owner")
 
 
 def test_nothing_is_proposed_again_for_thirty_days(home: House) -> None:
@@ -206,9 +208,9 @@ def test_nothing_is_proposed_again_for_thirty_days(home: House) -> None:
         return bool(night(home))
 
     assert not proposes(28)
-    follow(home.runtime, "crab", made.id, "owner")
+    follow_proposal(home.runtime, "crab", made.id, "owner")
     home.clock.advance(40 * DAY)
-    learned.undo(home.runtime, "crab", made.id, "owner")
+    learned.undo_adjustment(home.runtime, "crab", made.id, "owner")
     assert [proposes(1), proposes(28), proposes(3)] == [False, False, True]
 
 
@@ -246,7 +248,7 @@ def test_a_large_memory_is_not_read_whole(home: House) -> None:
     calls = home.calls.copy()
     home.clock.advance(DAY)
     home.calls.clear()
-    look(home.runtime, "crab", "daily")
+    review_agent_now(home.runtime, "crab", "daily")
     assert calls["facts.get"] - home.calls["facts.get"] <= 5
     assert calls["facts.page"] <= 25
 
@@ -256,8 +258,8 @@ def test_whoever_dies_while_writing_leaves_all_of_it_or_nothing(home: House, act
     learner(home)
     name, made = useless(home)
     does: dict[str, Callable[[Any], Adjustment]] = {
-        "follow": lambda runtime: find_followed(runtime, "crab", made.id, "owner"),
-        "undo": lambda runtime: learned.undo(runtime, "crab", made.id, "owner"),
+        "follow": lambda runtime: find_followed_proposal(runtime, "crab", made.id, "owner"),
+        "undo": lambda runtime: learned.undo_adjustment(runtime, "crab", made.id, "owner"),
     }
     if act == "undo":
         does["follow"](home.runtime)
@@ -279,11 +281,11 @@ def test_a_night_that_dies_after_each_write_proposes_the_same(home: House) -> No
     names = [keeps(home, f"lighthouse {n}", f"lesson number {n}") for n in range(A_NIGHT + 2)]
     shown(home, *names)
     home.clock.advance(DAY)
-    foreseen = look(home.runtime, "crab", "daily", dry_run=True).adjustments
+    foreseen = review_agent_now(home.runtime, "crab", "daily", dry_run=True).adjustments
     crash = Unavailable("a crash")
     for _ in range(20):
         try:
-            look(breaking(home, "facts", "commit", crash, after=1), "crab", "daily")
+            review_agent_now(breaking(home, "facts", "commit", crash, after=1), "crab", "daily")
             break
         except Unavailable:
             continue
@@ -300,17 +302,17 @@ def test_what_fits_the_present_no_more_is_neither_followed_nor_taken_back(home: 
     assert stored is not None
     home.home.facts.commit(stored.holding(experience(home, first).replaced(retired_at=made.at)))
     with pytest.raises(Conflict, match="says the same, is retired"):
-        follow(home.runtime, "crab", made.id, "owner")
+        follow_proposal(home.runtime, "crab", made.id, "owner")
     home.home.facts.commit(stored.replaced(version=0))
-    follow(home.runtime, "crab", made.id, "owner")
+    follow_proposal(home.runtime, "crab", made.id, "owner")
     gone = home.home.facts.get("crab", EXPERIENCE, second)
     assert gone is not None
     home.home.facts.commit(gone.holding(experience(home, second).replaced(retired_at=None)))
     with pytest.raises(Conflict, match="brought back meanwhile"):
-        learned.undo(home.runtime, "crab", made.id, "owner")
+        learned.undo_adjustment(home.runtime, "crab", made.id, "owner")
     home.home.facts.commit(gone.removed().replaced(version=0))
     with pytest.raises(Conflict, match="forgotten meanwhile"):
-        learned.undo(home.runtime, "crab", made.id, "owner")
+        learned.undo_adjustment(home.runtime, "crab", made.id, "owner")
 
 
 def test_forgetting_reaches_retired_experiences_and_all_that_names_them(
@@ -323,9 +325,9 @@ def test_forgetting_reaches_retired_experiences_and_all_that_names_them(
     shown(house, hers, alone, his[0], useful=(his[0],))
     made = {each.subject: each for each in night(house)}
     assert set(made) == {hers, alone, his[1]}
-    follow(house.runtime, "crab", made[hers].id, "owner")
-    follow(house.runtime, "crab", made[his[1]].id, "owner")
-    assert forget(house.runtime, "crab", Wish(scope=Scope.PERSON, id=HANAKO)).done
+    follow_proposal(house.runtime, "crab", made[hers].id, "owner")
+    follow_proposal(house.runtime, "crab", made[his[1]].id, "owner")
+    assert erase_data(house.runtime, "crab", Wish(scope=Scope.PERSON, id=HANAKO)).done
     left = {fact.id for fact in house.home.facts.page("crab", EXPERIENCE)}
     assert left == set(his)
     assert occurrences(house, tmp_path, "夕凪") == []
@@ -334,7 +336,7 @@ def test_forgetting_reaches_retired_experiences_and_all_that_names_them(
     assert hers not in bodies
     assert alone not in bodies
     assert [each.subject for each in changes(house)] == [his[1]]
-    assert forget(
+    assert erase_data(
         house.runtime, "crab", Wish(scope=Scope.PERIOD, since=experience(house, his[0]).at)
     ).done
     assert changes(house) == []

@@ -22,7 +22,7 @@ from opencrab.domain.skills.skill import BY_EVIDENCE, SKILL, SkillStatus
 from opencrab.domain.value import Language
 from opencrab.engine.learning import changes as learned
 from opencrab.engine.learning import feedback
-from opencrab.engine.learning.nightly.run import look
+from opencrab.engine.learning.nightly.run import review_agent_now
 from opencrab.ports.learning import load_known
 from tests.crash.outside import Reply
 from tests.e2e.house import House
@@ -45,20 +45,20 @@ from tests.e2e.nights import (
 def test_a_skill_that_helps_is_promoted_and_one_that_harms_retired_once(house: House) -> None:
     home = house
     _tried(home)
-    looked = look(home.runtime, "crab", "daily", dry_run=True)
+    looked = review_agent_now(home.runtime, "crab", "daily", dry_run=True)
     assert [(each.subject, each.after) for each in looked.adjustments] == [
         ("bad", {"status": "archived"}),
         ("good", {"status": "active"}),
     ]
     assert skill(home, "good").status == "candidate"
-    look(home.runtime, "crab", "daily")
+    review_agent_now(home.runtime, "crab", "daily")
     good, bad = skill(home, "good"), skill(home, "bad")
     assert (good.status, bad.status, bad.retired_by) == ("active", "archived", BY_EVIDENCE)
     assert good.effectiveness is not None
     assert good.effectiveness.low > 0
     assert [(each.name, each.on_trial) for each in mind(home).skills] == [("good", False)]
     before = _kept(home)
-    again = look(home.runtime, "crab", "daily")
+    again = review_agent_now(home.runtime, "crab", "daily")
     assert (again.done_before, len(again.adjustments)) == (True, 2)
     sleep(home, hours=9, twice=True)
     assert _kept(home) == before
@@ -67,7 +67,7 @@ def test_a_skill_that_helps_is_promoted_and_one_that_harms_retired_once(house: H
 def test_the_report_answers_in_both_languages(home: House) -> None:
     _tried(home, language=Language.JA)
     lived(home, 4, good=None, found=("m1", "m2"), useful=("m2",), at=_yesterday(home))
-    looked = look(home.runtime, "crab", "daily")
+    looked = review_agent_now(home.runtime, "crab", "daily")
     assert looked.report == (
         "reports/learning/2026-01-05.md",
         "reports/learning/2026-01-05.ja.md",
@@ -97,37 +97,37 @@ def test_a_mix_is_proposed_once_and_applied_only_where_the_owner_lets_it(home: H
     learner(home)
     _two_models(home)
     home.clock.advance(86_400)
-    look(home.runtime, "crab", "daily")
+    review_agent_now(home.runtime, "crab", "daily")
     proposed = _changes(home)
     assert [(each.subject, each.state) for each in proposed] == [(CHAT, AdjustmentState.PROPOSED)]
     assert proposed[0].after == {"weights": {"cheap": 1.0}}
     assert mind(home).mixes == ()
     _two_models(home)
     home.clock.advance(86_400)
-    looked = look(home.runtime, "crab", "daily")
+    looked = review_agent_now(home.runtime, "crab", "daily")
     assert looked.standstills[0].reason == "proposed"
     assert _changes(home) == proposed
     _let(home, **APPLY)
     home.clock.advance(86_400)
     _two_models(home)
     home.clock.advance(86_400)
-    look(home.runtime, "crab", "daily")
+    review_agent_now(home.runtime, "crab", "daily")
     assert [each.state.value for each in _changes(home)] == ["applied", "superseded"]
     assert mind(home).mixes[0].weights == {"cheap": 1.0}
     with pytest.raises(Conflict, match=r"superseded.*came later"):
-        learned.undo(home.runtime, "crab", proposed[0].id, "owner")
+        learned.undo_adjustment(home.runtime, "crab", proposed[0].id, "owner")
 
 
 def test_a_mix_whose_quality_falls_is_taken_back_and_not_made_again(home: House) -> None:
     learner(home, **APPLY)
     _two_models(home)
     home.clock.advance(86_400)
-    look(home.runtime, "crab", "daily")
+    review_agent_now(home.runtime, "crab", "daily")
     assert mind(home).mixes[0].weights == {"cheap": 1.0}
     home.clock.advance(86_400)
     lived(home, 60, good=False, model="cheap")
     home.clock.advance(86_400)
-    looked = look(home.runtime, "crab", "daily")
+    looked = review_agent_now(home.runtime, "crab", "daily")
     assert [each.state.value for each in looked.adjustments] == ["rolled_back"]
     assert looked.adjustments[0].ended_by == "daily-2026-01-07"
     assert mind(home).mixes == ()
@@ -136,32 +136,35 @@ def test_a_mix_whose_quality_falls_is_taken_back_and_not_made_again(home: House)
     # Days on which it did better than ever change nothing so soon.
     lived(home, 400, good=True, model="cheap")
     home.clock.advance(86_400)
-    looked = look(home.runtime, "crab", "daily")
+    looked = review_agent_now(home.runtime, "crab", "daily")
     assert [each.reason for each in looked.standstills] == ["taken_back"]
     assert mind(home).mixes == ()
 
 
 def test_what_was_changed_is_undone_unless_something_changed_it_since(home: House) -> None:
     _tried(home)
-    look(home.runtime, "crab", "daily")
+    review_agent_now(home.runtime, "crab", "daily")
     bad, good = _changes(home, "bad")[0], _changes(home, "good")[0]
-    assert learned.undo(home.runtime, "crab", bad.id, "owner").state is AdjustmentState.UNDONE
-    assert learned.undo(home.runtime, "crab", bad.id, "owner").ended_by == "owner"
-    learned.undo(home.runtime, "crab", good.id, "owner")
+    assert (
+        learned.undo_adjustment(home.runtime, "crab", bad.id, "owner").state
+        is AdjustmentState.UNDONE
+    )
+    assert learned.undo_adjustment(home.runtime, "crab", bad.id, "owner").ended_by == "owner"
+    learned.undo_adjustment(home.runtime, "crab", good.id, "owner")
     assert (skill(home, "bad").status, skill(home, "good").status) == ("candidate", "candidate")
     assert [each.on_trial for each in mind(home).skills] == [True, True]
     # What an owner brought back is not sent away again on the very same evidence.
     home.clock.advance(86_400)
-    assert look(home.runtime, "crab", "daily").adjustments == ()
-    stopped = learned.stop(home.runtime, "crab", "skill:good", "owner")
+    assert review_agent_now(home.runtime, "crab", "daily").adjustments == ()
+    stopped = learned.end_experiment(home.runtime, "crab", "skill:good", "owner")
     assert (stopped.reason, skill(home, "good").status) == ("stopped", "active")
     with pytest.raises(Conflict, match="not applied any more"):
-        learned.rolled_back(home.runtime, "crab", good, "night")
+        learned.roll_back_mix(home.runtime, "crab", good, "night")
     with pytest.raises(NotFound):
-        learned.undo(home.runtime, "crab", "nothing", "owner")
+        learned.undo_adjustment(home.runtime, "crab", "nothing", "owner")
     home.clock.advance(1)
     with pytest.raises(Conflict, match="not on trial"):
-        learned.stop(home.runtime, "crab", "skill:good", "owner")
+        learned.end_experiment(home.runtime, "crab", "skill:good", "owner")
 
 
 def test_a_week_is_told_when_it_is_over(home: House) -> None:
@@ -176,25 +179,25 @@ def test_a_week_is_told_when_it_is_over(home: House) -> None:
     assert "skill `bad`: on trial → retired (done), since it does harm" in weekly
     assert weekly.count("skill `good`") == 1
     assert japanese.startswith("# crab の学習記録 2026-W02 週\n\n72 ターン。")
-    assert look(home.runtime, "crab", "weekly").done_before
+    assert review_agent_now(home.runtime, "crab", "weekly").done_before
     assert len(_changes(home)) == 2
 
 
 def test_nothing_that_is_pinned_moves(home: House) -> None:
     _tried(home, **APPLY)
     _two_models(home, at=_yesterday(home))
-    learned.pin(home.runtime.home, "crab", "skill:bad")
+    learned.pin_learned_subject(home.runtime.home, "crab", "skill:bad")
     with pytest.raises(NotFound):
-        learned.pin(home.runtime.home, "crab", "skill:none")
+        learned.pin_learned_subject(home.runtime.home, "crab", "skill:none")
     with pytest.raises(Invalid):
-        learned.pin(home.runtime.home, "crab", "memory:x")
-    learned.pin(home.runtime.home, "crab", "skill:good")
-    learned.unpin(home.runtime, "crab", "skill:good")
+        learned.pin_learned_subject(home.runtime.home, "crab", "memory:x")
+    learned.pin_learned_subject(home.runtime.home, "crab", "skill:good")
+    learned.unpin_learned_subject(home.runtime, "crab", "skill:good")
     facts, kept = home.home.facts, mind(home).replaced(pinned=("models:" + CHAT, "skill:bad"))
     stored = facts.get("crab", "mind", "mind")
     assert stored is not None
     facts.commit(stored.holding(kept))
-    looked = look(home.runtime, "crab", "daily")
+    looked = review_agent_now(home.runtime, "crab", "daily")
     assert [each.subject for each in looked.adjustments] == ["good"]
     assert [each.reason for each in looked.standstills] == ["pinned"]
     assert (mind(home).mixes, skill(home, "bad").status) == ((), "candidate")
@@ -206,14 +209,14 @@ def test_an_experiment_with_models_is_stopped_pinned_and_begun_again(home: House
         lived(home, good, good=True, model=model)
         lived(home, bad, good=False, model=model)
     home.clock.advance(86_400)
-    look(home.runtime, "crab", "daily")
+    review_agent_now(home.runtime, "crab", "daily")
     mixed = mind(home).mixes
     assert set(mixed[0].weights) == {"cheap", "dear"}
-    stopped = learned.stop(home.runtime, "crab", "models:" + CHAT, "owner")
+    stopped = learned.end_experiment(home.runtime, "crab", "models:" + CHAT, "owner")
     assert stopped.after == {"weights": {"cheap": 1.0}}
     assert mind(home).pinned == ("models:" + CHAT,)
     assert [each.state.value for each in _changes(home)] == ["applied", "superseded"]
-    learned.undo(home.runtime, "crab", stopped.id, "owner")
+    learned.undo_adjustment(home.runtime, "crab", stopped.id, "owner")
     assert (mind(home).mixes, mind(home).pinned) == (mixed, ())
 
 
@@ -225,7 +228,7 @@ def test_a_place_that_is_free_goes_to_the_skill_that_waits_the_longest(home: Hou
     for number in range(3):
         at = home.clock.now() - timedelta(hours=number)
         learnt(home, f"waits-{number}", status=SkillStatus.DISABLED, waits=True, created_at=at)
-    look(home.runtime, "crab", "daily")
+    review_agent_now(home.runtime, "crab", "daily")
     standing = [skill(home, f"waits-{number}").status for number in range(3)]
     assert standing == ["disabled", "candidate", "candidate"]
 
@@ -236,7 +239,7 @@ def test_words_that_changed_are_measured_anew(home: House) -> None:
     assert stored is not None
     better = skill(home, "bad").replaced(worded_at=home.clock.now() - timedelta(hours=1))
     home.home.facts.commit(stored.holding(better))
-    look(home.runtime, "crab", "daily")
+    review_agent_now(home.runtime, "crab", "daily")
     assert (skill(home, "bad").status, skill(home, "good").status) == ("candidate", "active")
 
 
@@ -244,11 +247,11 @@ def test_days_are_closed_once_and_what_is_said_late_of_open_ones_counts(home: Ho
     _tried(home)
     at = home.clock.now()
     for number in range(5):
-        look(home.runtime, "crab", "daily")
+        review_agent_now(home.runtime, "crab", "daily")
         at = home.clock.now()
         lived(home, 1, good=True if number < 4 else None, name="late")
         home.clock.advance(86_400)
-    look(home.runtime, "crab", "daily")
+    review_agent_now(home.runtime, "crab", "daily")
     facts = home.home.facts.page("crab", EVIDENCE)
     assert [fact.id for fact in facts] == ["2026-01-08", "2026-01-09", "2026-01-10", STANDING]
     standing = facts[-1].read(ClosedEvidence)
@@ -261,7 +264,7 @@ def test_days_are_closed_once_and_what_is_said_late_of_open_ones_counts(home: Ho
         remark(home, f"late-{at:%d%H%M%S}-0", outcome, number, at)
     lived(home, 1, good=True)
     home.clock.advance(86_400)
-    look(home.runtime, "crab", "daily")
+    review_agent_now(home.runtime, "crab", "daily")
     after = load_known(home.home.facts, "crab")
     assert (after.evidence.turns, after.evidence.judged) == (66, 66)
     assert after.evidence.models[f"{CHAT}/fake:dear"].quality.total == 30 + 4 + 1
@@ -278,11 +281,11 @@ def test_a_night_that_fails_at_any_write_comes_to_the_same_when_it_is_repeated(
         lived(home, 30, good=True, model="cheap", given=("good",), held=("bad",), **one)
         lived(home, 30, good=False, held=("good",), given=("bad",), **one)
     home.clock.advance(86_400)
-    look(home.runtime, "calm", "daily")
+    review_agent_now(home.runtime, "calm", "daily")
     crash, crashes = Unavailable("a crash"), 0
     while True:
         try:
-            look(breaking(home, "facts", "commit", crash, after=1), "crab", "daily")
+            review_agent_now(breaking(home, "facts", "commit", crash, after=1), "crab", "daily")
             break
         except Unavailable:
             crashes += 1
@@ -297,19 +300,19 @@ def test_one_model_and_nothing_but_failures_change_nothing(home: House) -> None:
     home.provider.routing = home.provider.routing.replaced(selectable=("dear",))
     lived(home, 60, good=False)
     home.clock.advance(86_400)
-    looked = look(home.runtime, "crab", "daily")
+    looked = review_agent_now(home.runtime, "crab", "daily")
     assert [each.reason for each in looked.standstills] == ["one_model"]
     home.provider.routing = home.provider.routing.replaced(selectable=())
     lived(home, 60, good=False)
     home.clock.advance(86_400)
-    looked = look(home.runtime, "crab", "daily")
+    looked = review_agent_now(home.runtime, "crab", "daily")
     assert [each.reason for each in looked.standstills] == ["no_models"]
     home.provider.routing = home.provider.routing.replaced(selectable=("cheap", "dear"))
     agent = home.home.agents.get("crab").agent
     home.home.agents.save(agent.replaced(llm=agent.llm.replaced(private=True)))
     _two_models(home)
     home.clock.advance(86_400)
-    looked = look(home.runtime, "crab", "daily")
+    looked = review_agent_now(home.runtime, "crab", "daily")
     assert [each.reason for each in looked.standstills] == ["no_models"]
     assert (mind(home).mixes, _changes(home)) == ((), [])
 
@@ -317,10 +320,10 @@ def test_one_model_and_nothing_but_failures_change_nothing(home: House) -> None:
 def test_a_full_workspace_keeps_no_night_from_its_end(home: House) -> None:
     _tried(home)
     full = breaking(home, "files", "write", TooLarge("the workspace is full"))
-    looked = look(full, "crab", "daily")
+    looked = review_agent_now(full, "crab", "daily")
     assert (looked.report, looked.problem) == ((), "the workspace is full")
     assert skill(home, "good").status == "active"
-    assert look(home.runtime, "crab", "daily").done_before
+    assert review_agent_now(home.runtime, "crab", "daily").done_before
 
 
 def test_real_turns_and_what_people_say_of_them_are_learned_from(home: House) -> None:
@@ -336,7 +339,9 @@ def test_real_turns_and_what_people_say_of_them_are_learned_from(home: House) ->
         home.work()
         given = any("Do it well." in str(each.turns) for each in home.provider.seen)
         thumbs: feedback.Thumbs = "up" if given else "down"
-        feedback.give(home.runtime, turn.id, by="owner", thumbs=thumbs, remark="", key=turn.id)
+        feedback.give_feedback(
+            home.runtime, turn.id, by="owner", thumbs=thumbs, remark="", key=turn.id
+        )
     assert len(home.home.facts.page("crab", SIGNALS, limit=100)) == 40
     assert len(home.home.facts.page("crab", EXPERIENCE, limit=100)) == 40
     sleep(home, hours=0)
@@ -377,7 +382,7 @@ def _let(house: House, **aim: Any) -> None:
 
 
 def _changes(house: House, subject: str | None = None) -> list[Adjustment]:
-    found = learned.adjustments(house.home.facts, "crab")
+    found = learned.page_of_adjustments(house.home.facts, "crab")
     return [each for each in found if subject in {None, each.subject}]
 
 

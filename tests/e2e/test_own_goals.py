@@ -8,30 +8,30 @@ from typing import Any
 import pytest
 
 from opencrab.domain.agents.agent import AgentStatus
-from opencrab.domain.agents.event import HAPPENING, Happening
+from opencrab.domain.agents.event import HAPPENING, AgentEvent
 from opencrab.domain.agents.heartbeat import Heartbeat
-from opencrab.domain.autonomy.curiosity import threshold
+from opencrab.domain.autonomy.curiosity import curiosity_threshold
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.conversation.message import Channel
 from opencrab.domain.document import new_fact
 from opencrab.domain.goals.expectation import EXPECTATIONS, Expectations
 from opencrab.domain.goals.goal import GoalSource, GoalStatus, TaskStatus
-from opencrab.domain.goals.plan import PLAN, GivenUp, PlanStatus, plan_status
+from opencrab.domain.goals.plan import PLAN, AbandonedPlan, PlanStatus, plan_status
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.value import Language
-from opencrab.domain.world.binding import WORLD, World
-from opencrab.engine.agents.vital_signs import bring_to_life, stored_signs
+from opencrab.domain.world.binding import WORLD, WorldBinding
+from opencrab.engine.agents.vital_signs import create_vital_signs, stored_vital_signs
 from opencrab.engine.goals import instructions
-from opencrab.engine.goals.generation import explore
-from opencrab.engine.goals.owner_goals import NewGoal, inject
+from opencrab.engine.goals.generation import generate_exploration_goal
+from opencrab.engine.goals.owner_goals import NewGoal, inject_owner_goal
 from opencrab.engine.goals.queue import GoalBoard
-from opencrab.engine.goals.selection import take_up, waits_in_vain, wants
+from opencrab.engine.goals.selection import begin_best_goal, goal_preferences, owner_wait_is_overdue
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.observe import observe
-from opencrab.engine.world.binding import bind
+from opencrab.engine.world.binding import bind_to_world
 from tests.crash.errand import OWNER
 from tests.crash.outside import Reply
 from tests.e2e.beating import minutes
@@ -58,10 +58,10 @@ def test_a_goal_of_its_own_goes_from_curiosity_to_satisfaction(
     home: House, language: Language
 ) -> None:
     lives(home, language)
-    begun = begins(home, explore)
+    begun = begins(home, generate_exploration_goal)
     assert begun is not None
     assert (begun.name, begun.source) == (NAMES[language], GoalSource.CURIOSITY)
-    assert begins(home, explore) is None
+    assert begins(home, generate_exploration_goal) is None
     carried(home)
     done = goal(home)
     assert (done.status, plan_status(done)) == (GoalStatus.COMPLETED, PlanStatus.COMPLETED)
@@ -79,7 +79,7 @@ def test_a_goal_of_its_own_goes_from_curiosity_to_satisfaction(
 
 def test_a_task_that_fails_is_planned_anew_and_what_is_done_stays(home: House) -> None:
     lives(home, G1_T2=gives_up("G1-T2"))
-    begins(home, explore)
+    begins(home, generate_exploration_goal)
     stuck: list[str] = []
 
     def watch() -> None:
@@ -94,7 +94,7 @@ def test_a_task_that_fails_is_planned_anew_and_what_is_done_stays(home: House) -
     assert [task.id for task in done.tasks] == ["G1-T1", "G1-T6", "G1-T7"]
     assert (done.status, done.revision, done.stuck) == (GoalStatus.COMPLETED, 2, "")
     (kept,) = home.home.facts.page("crab", PLAN)
-    old = kept.read(GivenUp)
+    old = kept.read(AbandonedPlan)
     assert (old.revision, len(old.tasks), old.why) == (1, 5, "G1-T2: 暗い")
     assert done.satisfaction is not None
     assert done.satisfaction.outcome is Outcome.SUCCESS
@@ -110,7 +110,7 @@ def test_after_two_other_plans_the_owner_is_asked(home: House, language: Languag
     _speaks_at(home)
     for place in range(1, 31):
         home.scripts[f"crab@G1-T{place}"] = gives_up(f"G1-T{place}")
-    begins(home, explore)
+    begins(home, generate_exploration_goal)
     carried(home, 40)
     waits = goal(home)
     assert (waits.revision, waits.status) == (3, GoalStatus.ACTIVE)
@@ -121,12 +121,14 @@ def test_after_two_other_plans_the_owner_is_asked(home: House, language: Languag
     ((_, heard),) = home.wall.shown
     assert heard == f"[G1] {waits.pause.reason}"
     assert agenda(home).current is None
-    assert not wants(home.runtime, home.home.agents.get("crab"), home.clock.now()).exploring
+    assert not goal_preferences(
+        home.runtime, home.home.agents.get("crab"), home.clock.now()
+    ).exploring
 
 
 def test_a_task_goes_on_in_new_turns_up_to_its_limit(home: House) -> None:
     lives(home, G1_T1=(Reply("考えています"),))
-    begins(home, explore)
+    begins(home, generate_exploration_goal)
     home.work()
     for _ in range(6):
         home.later(1)
@@ -140,11 +142,11 @@ def test_a_goal_knows_what_reputation_it_brought_in_a_world(home: House, tmp_pat
     kingdom = ReferenceWorld(home.clock)
     home.runtime = replace(home.runtime, world=kingdom.link(tmp_path / "secrets"))
     lives(home)
-    bind(home.runtime, "crab", kingdom.binding(reputation=0.25))
-    begins(home, explore)
+    bind_to_world(home.runtime, "crab", kingdom.binding(reputation=0.25))
+    begins(home, generate_exploration_goal)
     stored = home.home.facts.get("crab", WORLD, WORLD)
     assert stored is not None
-    home.home.facts.commit(stored.holding(stored.read(World).replaced(reputation=0.75)))
+    home.home.facts.commit(stored.holding(stored.read(WorldBinding).replaced(reputation=0.75)))
     home.scripts["crab@G1"] = (Reply(calls=(("plan_goal", {"goal_id": "G1", "tasks": RISKY}),)),)
     carried(home)
     done = goal(home)
@@ -155,7 +157,7 @@ def test_a_goal_knows_what_reputation_it_brought_in_a_world(home: House, tmp_pat
 
 def test_a_turn_of_its_own_reads_its_goal_once_with_all_around_it(home: House) -> None:
     lives(home)
-    begun = begins(home, explore)
+    begun = begins(home, generate_exploration_goal)
     turn = home.turn(begun.turn_id)
     home.calls.clear()
     work = observe(home.runtime, turn, Transcript())
@@ -169,19 +171,19 @@ def test_a_turn_of_its_own_reads_its_goal_once_with_all_around_it(home: House) -
 def test_silence_ends_a_goal_that_nobody_gave(home: House) -> None:
     looks: tuple[str, dict[str, Any]] = ("ws_list", {})
     lives(home, G1=(Reply(calls=(looks,)), Reply("")))
-    bring_to_life(home.runtime, home.home.agents.get("crab"))
-    begins(home, explore)
+    create_vital_signs(home.runtime, home.home.agents.get("crab"))
+    begins(home, generate_exploration_goal)
     carried(home, 2)
     assert (goal(home).status, len(goal(home).receipts)) == (GoalStatus.ABANDONED, 1)
-    stored = stored_signs(home.runtime.home.facts, "crab")
+    stored = stored_vital_signs(home.runtime.home.facts, "crab")
     assert stored is not None
     assert stored.read(VitalSigns).in_vain == 1
     assert expected(home).reward(GoalSource.CURIOSITY, 0.5) == 0.0
     at_rest(home)
-    home.clock.advance(threshold(0.5) * home.runtime.rules.autonomy.cycle_seconds - 60)
-    assert begins(home, explore) is None
+    home.clock.advance(curiosity_threshold(0.5) * home.runtime.rules.autonomy.cycle_seconds - 60)
+    assert begins(home, generate_exploration_goal) is None
     home.clock.advance(60)
-    assert begins(home, explore) is not None
+    assert begins(home, generate_exploration_goal) is not None
 
 
 @pytest.mark.parametrize("asleep", [{"status": AgentStatus.DORMANT}, {"heartbeat": Heartbeat()}])
@@ -194,10 +196,10 @@ def test_a_goal_of_its_own_rests_while_it_sleeps_and_goes_on_afterwards(
     if tasks_done < 0:
         # It falls asleep between the beat and its turn.
         board = GoalBoard.of(home.home.facts, home.home.agents.get("crab"), home.clock.now())
-        explore(home.runtime, board, home.clock.now())
+        generate_exploration_goal(home.runtime, board, home.clock.now())
         home.home.facts.commit(*board.facts, due=tuple(board.due))
     else:
-        begins(home, explore)
+        begins(home, generate_exploration_goal)
         carried(home, tasks_done)
     sleeping = home.home.agents.save(agent.replaced(**asleep))
     before = home.provider.bill.received
@@ -208,7 +210,7 @@ def test_a_goal_of_its_own_rests_while_it_sleeps_and_goes_on_afterwards(
     at_rest(home)
     awake = {"status": agent.status, "heartbeat": agent.heartbeat}
     home.home.agents.save(sleeping.replaced(**awake))
-    assert begins(home, take_up) is not None
+    assert begins(home, begin_best_goal) is not None
     carried(home)
     done = goal(home)
     assert (done.status, {task.turns for task in done.tasks}) == (GoalStatus.COMPLETED, {1})
@@ -218,8 +220,8 @@ def test_what_code_can_check_is_checked_before_and_after_a_task(home: House) -> 
     planned = plans(5, precondition="要る: file:map.md")
     lives(home, G1=planned)
     new = NewGoal(name="地図どおりに見る")
-    inject(home.runtime, "crab", new, OWNER, key="k")
-    assert begins(home, take_up) is not None
+    inject_owner_goal(home.runtime, "crab", new, OWNER, key="k")
+    assert begins(home, begin_best_goal) is not None
     carried(home)
     done = goal(home)
     assert {task.status for task in done.tasks} == {TaskStatus.FAIL}
@@ -232,7 +234,7 @@ def test_a_task_is_not_finished_while_its_file_is_missing(home: House) -> None:
     planned = plans(5, postcondition="file:G1-T1.md がある")
     finish = ("finish_task", {"task_id": "G1-T1", "result": "見た"})
     lives(home, G1=planned, G1_T1=(Reply(calls=(finish,)), *does("G1-T1")))
-    begins(home, explore)
+    begins(home, generate_exploration_goal)
     carried(home)
     lines = home.home.journal.lines(goal(home).session_id, limit=100)
     answers = [str(line.data.get("result")) for line in lines if line.data]
@@ -243,13 +245,17 @@ def test_a_task_is_not_finished_while_its_file_is_missing(home: House) -> None:
 def test_an_owners_goal_is_begun_by_its_worth_and_never_planned_anew(home: House) -> None:
     lives(home, G1_T2=gives_up("G1-T2"))
     small = NewGoal(name="いつか", expected_reward=0.0, novelty=0.0, capability_match=0.0)
-    assert inject(home.runtime, "crab", small, OWNER, key="small").id == "G1"
-    assert begins(home, take_up) is None
-    assert inject(home.runtime, "crab", NewGoal(name="今すぐ"), OWNER, key="k").id == "G2"
-    assert inject(home.runtime, "crab", NewGoal(name="今すぐ"), OWNER, key="k").id == "G2"
-    found = wants(home.runtime, home.home.agents.get("crab"), home.clock.now())
+    assert inject_owner_goal(home.runtime, "crab", small, OWNER, key="small").id == "G1"
+    assert begins(home, begin_best_goal) is None
+    assert (
+        inject_owner_goal(home.runtime, "crab", NewGoal(name="今すぐ"), OWNER, key="k").id == "G2"
+    )
+    assert (
+        inject_owner_goal(home.runtime, "crab", NewGoal(name="今すぐ"), OWNER, key="k").id == "G2"
+    )
+    found = goal_preferences(home.runtime, home.home.agents.get("crab"), home.clock.now())
     assert (found.goal_at, found.taken) == (home.clock.now(), False)
-    begun = begins(home, take_up)
+    begun = begins(home, begin_best_goal)
     assert begun is not None
     assert (begun.id, begun.authority) == ("G2", OWNER.authority)
 
@@ -259,7 +265,7 @@ def test_notes_end_with_a_goal_that_a_beat_began_unless_it_wrote_them(
     home: House, session: str, *, stays: bool
 ) -> None:
     lives(home)
-    begun = begins(home, explore)
+    begun = begins(home, generate_exploration_goal)
     wrote = begun.session_id if session == "own" else session
     noted = WorkingMemory(text="雨のこと", turn_id="x", session_id=wrote, at=home.clock.now())
     home.home.facts.commit(new_fact("crab", WORKING, WORKING, noted))
@@ -274,16 +280,16 @@ def test_notes_end_with_a_goal_that_a_beat_began_unless_it_wrote_them(
 
 def test_an_agent_hears_that_its_goal_was_given_up_or_goes_on(home: House) -> None:
     lives(home)
-    bring_to_life(home.runtime, home.home.agents.get("crab"))
-    begins(home, explore)
-    instructions.pause(home.runtime, "crab", "G1", by="owner")
+    create_vital_signs(home.runtime, home.home.agents.get("crab"))
+    begins(home, generate_exploration_goal)
+    instructions.pause_goal_by_label(home.runtime, "crab", "G1", by="owner")
     for _ in range(2):
-        instructions.resume(home.runtime, "crab", "G1")
+        instructions.resume_goal(home.runtime, "crab", "G1")
     for _ in range(2):
-        instructions.cancel(home.runtime, "crab", "G1", by="owner", reason="遅い")
-    inject(home.runtime, "crab", NewGoal(name="掃除"), OWNER, key="k")
-    instructions.cancel(home.runtime, "crab", "G2", by="owner")
-    events = [fact.read(Happening) for fact in home.home.facts.page("crab", HAPPENING)]
+        instructions.cancel_goal(home.runtime, "crab", "G1", by="owner", reason="遅い")
+    inject_owner_goal(home.runtime, "crab", NewGoal(name="掃除"), OWNER, key="k")
+    instructions.cancel_goal(home.runtime, "crab", "G2", by="owner")
+    events = [fact.read(AgentEvent) for fact in home.home.facts.page("crab", HAPPENING)]
     assert [(event.type, event.text) for event in events] == [
         ("goal.resumed", "G1 Explore the unknown"),
         ("goal.abandoned", "G1 Explore the unknown: 遅い"),
@@ -297,18 +303,18 @@ def _speaks_at(house: House, **heartbeat: Any) -> Channel:
     agent = house.home.agents.get("crab").agent
     changed = agent.heartbeat.replaced(channel=wall, **heartbeat)
     house.home.agents.save(agent.replaced(heartbeat=changed))
-    bring_to_life(house.runtime, house.home.agents.get("crab"))
+    create_vital_signs(house.runtime, house.home.agents.get("crab"))
     return wall
 
 
 def test_what_it_says_in_goals_of_its_own_is_heard_once_in_the_cooldown(home: House) -> None:
     lives(home, G1_T2=(*does("G1-T2")[:1], Reply("二つ目が終わった")))
     wall = _speaks_at(home, cooldown_seconds=600)
-    begins(home, explore)
+    begins(home, generate_exploration_goal)
     carried(home)
     assert goal(home).status is GoalStatus.COMPLETED
     assert [text for _, text in home.wall.shown] == ["二つ目が終わった"]
-    stored = stored_signs(home.runtime.home.facts, "crab")
+    stored = stored_vital_signs(home.runtime.home.facts, "crab")
     assert stored is not None
     assert list(stored.read(VitalSigns).spoke) == [wall.target]
 
@@ -319,7 +325,7 @@ def test_one_that_waits_for_its_owner_for_a_day_sleeps_until_the_goal_goes_on(
 ) -> None:
     lives(home, G1=(*plans(1), Reply("できません")))
     _speaks_at(home)
-    begun = begins(home, explore)
+    begun = begins(home, generate_exploration_goal)
     if tainted:
         board = GoalBoard.of(home.home.facts, home.home.agents.get("crab"), home.clock.now())
         board.goal("G1")
@@ -340,13 +346,13 @@ def test_one_that_waits_for_its_owner_for_a_day_sleeps_until_the_goal_goes_on(
         assert begins(home, _waits) is vain
     _speaks_at(home, enabled=True)
     assert _status_after_a_beat(home) is AgentStatus.DORMANT
-    instructions.resume(home.runtime, "crab", "G1")
+    instructions.resume_goal(home.runtime, "crab", "G1")
     assert begins(home, _waits) is False
     assert _status_after_a_beat(home) is AgentStatus.ACTIVE
 
 
 def _waits(_runtime: Runtime, board: GoalBoard, now: datetime) -> bool:
-    return waits_in_vain(board, None, now)
+    return owner_wait_is_overdue(board, None, now)
 
 
 def _status_after_a_beat(house: House) -> AgentStatus:

@@ -11,8 +11,8 @@ from opencrab.domain.erasure.request import Scope, Wish
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.learning.report_wording import WORDING
 from opencrab.domain.value import Language
-from opencrab.engine.erasure.erase import forget
-from opencrab.engine.learning.nightly.run import look
+from opencrab.engine.erasure.erase import erase_data
+from opencrab.engine.learning.nightly.run import review_agent_now
 from opencrab.ports.models.model import ChatModel, ChatRequest, ModelInfo
 from opencrab.ports.workspace.files import Files
 from tests.crash.outside import Reply
@@ -29,7 +29,7 @@ def test_words_that_no_longer_fit_the_numbers_of_a_repeated_night_are_not_shown(
     home.work()
     earlier = (home.clock.now() - timedelta(days=1)).replace(hour=20)
     lived(home, 5, good=False, at=earlier, name="late")
-    look(home.runtime, "crab", "daily")
+    review_agent_now(home.runtime, "crab", "daily")
     english = told(home, "2026-01-05")
     assert f"{HEAD}\n\nNot worded: what a model wrote was dropped, as it named" in english
     assert (SAID in english, "17 turns" in english) == (False, True)
@@ -37,7 +37,7 @@ def test_words_that_no_longer_fit_the_numbers_of_a_repeated_night_are_not_shown(
 
 def test_an_answer_that_its_limit_cut_off_ends_with_its_last_sentence(home: House) -> None:
     worded(home, Reply(SAID))
-    look(home.runtime, "crab", "daily")
+    review_agent_now(home.runtime, "crab", "daily")
     _answering(home, text="I did well. Quality is at 1", finish="length")
     home.work()
     assert f"{HEAD}\n\nI did well.\n\nWorded by" in told(home, "2026-01-05")
@@ -45,7 +45,7 @@ def test_an_answer_that_its_limit_cut_off_ends_with_its_last_sentence(home: Hous
 
 def test_an_answer_that_was_cut_off_in_its_first_sentence_is_none(home: House) -> None:
     worded(home, Reply(SAID))
-    look(home.runtime, "crab", "daily")
+    review_agent_now(home.runtime, "crab", "daily")
     _answering(home, text="Quality is at 1", finish="length")
     home.work()
     assert "as it was not plain sentences" in told(home, "2026-01-05")
@@ -55,7 +55,7 @@ def test_words_that_are_paid_take_the_place_of_the_line_that_there_are_none(home
     worded(home, Reply(SAID))
     _die_before_done(home)
     home.home.switches.set("crab", frozen=True)
-    look(home.runtime, "crab", "daily")
+    review_agent_now(home.runtime, "crab", "daily")
     assert "Not worded: the agent is frozen." in told(home, "2026-01-05")
     home.home.switches.set("crab", frozen=False)
     home.work()
@@ -68,7 +68,7 @@ def test_words_that_come_while_a_night_writes_its_report_anew_are_shown(home: Ho
     _die_before_done(home)
     reading = _Reading(home)
     files = cast("Files", reading)
-    look(replace(home.runtime, home=replace(home.home, files=files)), "crab", "daily")
+    review_agent_now(replace(home.runtime, home=replace(home.home, files=files)), "crab", "daily")
     assert (reading.came, home.provider.bill.received) == (True, 1)
     assert told(home, "2026-01-05").count(SAID) == 1
 
@@ -84,7 +84,7 @@ def test_words_stand_in_the_report_of_the_language_in_which_they_were_asked_for(
     for _ in range(2):
         assert f"{HEAD}\n\n{SAID}\n\nWorded by" in told(home, "2026-01-05")
         assert HEAD_JA not in told(home, "2026-01-05.ja")
-        look(home.runtime, "crab", "daily")
+        review_agent_now(home.runtime, "crab", "daily")
 
 
 @pytest.mark.parametrize(
@@ -101,11 +101,11 @@ def test_words_are_forgotten_with_what_they_may_tell_of_and_so_is_the_answer_tha
     gone: bool,  # noqa: FBT001
 ) -> None:
     worded(home, Reply("Most helped by moonlit-otter."))
-    look(home.runtime, "crab", "daily")
+    review_agent_now(home.runtime, "crab", "daily")
     home.work()
     (turn,) = turns(home)
     assert "moonlit-otter" in str(home.home.journal.load(turn.id).records)
-    assert forget(home.runtime, "crab", wish).done
+    assert erase_data(home.runtime, "crab", wish).done
     assert (home.home.facts.page("crab", WORDING) == ()) is gone
     assert ("moonlit-otter" not in str(home.home.journal.load(turn.id).records)) is gone
     assert home.provider.bill.received == 1
@@ -113,8 +113,8 @@ def test_words_are_forgotten_with_what_they_may_tell_of_and_so_is_the_answer_tha
 
 def test_a_report_of_before_a_forgetting_is_worded_no_more(home: House) -> None:
     worded(home, Reply(SAID))
-    look(home.runtime, "crab", "daily")
-    assert forget(home.runtime, "crab", Wish(scope=Scope.EVERYTHING)).done
+    review_agent_now(home.runtime, "crab", "daily")
+    assert erase_data(home.runtime, "crab", Wish(scope=Scope.EVERYTHING)).done
     home.work()
     assert home.provider.bill.received == 0
 
@@ -123,7 +123,7 @@ def _die_before_done(house: House) -> None:
     """A night that dies when it has wished for words."""
     died = breaking(house, "compactions", "send", Unavailable("gone"), after=1)
     with pytest.raises(Unavailable):
-        look(died, "crab", "daily")
+        review_agent_now(died, "crab", "daily")
 
 
 def _answering(house: House, meanwhile: Callable[[], object] = lambda: None, **answer: Any) -> None:

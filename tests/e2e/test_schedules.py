@@ -38,11 +38,11 @@ def kept(house: House, **changes: Any) -> Schedule:
     """A schedule of the agent `crab`, who is made first if need be."""
     if not house.scripts:
         house.session(house.agent("crab", TEXT))
-    return schedules.create(house.runtime, "crab", "morning", draft(**changes))
+    return schedules.create_schedule(house.runtime, "crab", "morning", draft(**changes))
 
 
 def stored(house: House) -> Schedule:
-    return schedules.get(house.runtime.home.facts, "crab", "morning")
+    return schedules.find_schedule(house.runtime.home.facts, "crab", "morning")
 
 
 def woken(house: House, session_id: str = OWN) -> list[str]:
@@ -108,12 +108,14 @@ def test_a_time_passes_by_while_the_turn_before_goes_on_or_its_agent_is_frozen(
 def test_an_edit_never_brings_a_time_back_and_deleting_ends_them(home: House) -> None:
     kept(home)
     home.later(HOUR + 60)
-    edited = schedules.change(home.runtime, "crab", "morning", draft("0 * * * *"), version=1)
+    edited = schedules.change_schedule(
+        home.runtime, "crab", "morning", draft("0 * * * *"), version=1
+    )
     home.later(1)
     assert (len(woken(home)), edited.next_at) == (1, START + timedelta(hours=2))
     with pytest.raises(Conflict, match="version 2"):
-        schedules.change(home.runtime, "crab", "morning", draft(), version=1)
-    schedules.delete(home.runtime.home.facts, "crab", "morning")
+        schedules.change_schedule(home.runtime, "crab", "morning", draft(), version=1)
+    schedules.delete_schedule(home.runtime.home.facts, "crab", "morning")
     home.later(2 * HOUR)
     assert len(woken(home)) == 1
     with pytest.raises(NotFound):
@@ -122,11 +124,11 @@ def test_an_edit_never_brings_a_time_back_and_deleting_ends_them(home: House) ->
 
 def test_it_is_run_by_hand_once_by_its_key_and_its_times_stay(home: House) -> None:
     kept(home, enabled=False)
-    first = schedules.run_now(home.runtime, "crab", "morning", key="k1")
-    assert schedules.run_now(home.runtime, "crab", "morning", key="k1") == first
+    first = schedules.run_schedule_now(home.runtime, "crab", "morning", key="k1")
+    assert schedules.run_schedule_now(home.runtime, "crab", "morning", key="k1") == first
     home.work()
-    assert schedules.run_now(home.runtime, "crab", "morning", key="k1") == first
-    second = schedules.run_now(home.runtime, "crab", "morning", key="k2")
+    assert schedules.run_schedule_now(home.runtime, "crab", "morning", key="k1") == first
+    second = schedules.run_schedule_now(home.runtime, "crab", "morning", key="k2")
     home.later(90)
     assert len(woken(home)) == 2
     after = stored(home)
@@ -141,23 +143,23 @@ def test_nobody_is_woken_who_has_retired_or_left_and_the_reason_is_kept(home: Ho
     home.later(HOUR)
     assert (stored(home).enabled, stored(home).why_off) == (False, WhyOff.NOT_THERE)
     with pytest.raises(Invalid):
-        schedules.change(home.runtime, "crab", "morning", draft(session_id="s"))
-    schedules.change(home.runtime, "crab", "morning", draft())
+        schedules.change_schedule(home.runtime, "crab", "morning", draft(session_id="s"))
+    schedules.change_schedule(home.runtime, "crab", "morning", draft())
     home.later(HOUR)
     assert len(woken(home)) == 1
     home.home.sessions.end(OWN, home.clock.now())
     home.later(HOUR)
     assert (stored(home).why_off, len(woken(home))) == (WhyOff.NOT_THERE, 1)
     agent = home.home.agents.get("crab").agent
-    schedules.create(home.runtime, "crab", "other", draft(session_id="t"))
+    schedules.create_schedule(home.runtime, "crab", "other", draft(session_id="t"))
     home.home.agents.save(agent.replaced(status=AgentStatus.RETIRED))
     home.later(HOUR)
-    retired = schedules.get(home.runtime.home.facts, "crab", "other")
+    retired = schedules.find_schedule(home.runtime.home.facts, "crab", "other")
     assert (retired.why_off, retired.next_at, retired.fired) == (WhyOff.RETIRED, None, 0)
     assert home.home.facts.due(SCHEDULE, home.clock.now() + timedelta(days=999), 10) == ()
     for act in (
-        lambda: schedules.create(home.runtime, "crab", "third", draft()),
-        lambda: schedules.run_now(home.runtime, "crab", "morning", key="k"),
+        lambda: schedules.create_schedule(home.runtime, "crab", "third", draft()),
+        lambda: schedules.run_schedule_now(home.runtime, "crab", "morning", key="k"),
     ):
         with pytest.raises(Conflict, match="retired"):
             act()
@@ -173,7 +175,7 @@ def test_what_it_says_in_a_session_that_it_shares_is_heard_there(home: House) ->
 def test_in_a_discussion_it_begins_a_round_and_ends_nothing(home: House) -> None:
     gathered(home, "kai", "nami", says=["潮", "波", "砂", "貝"], hop_limit=1)
     wanted = draft(session_id="s")
-    schedules.create(home.runtime, "kai", "morning", wanted)
+    schedules.create_schedule(home.runtime, "kai", "morning", wanted)
     home.later(HOUR)
     assert (session_of(home).status, session_of(home).floor) == (SessionStatus.ACTIVE, 0)
     home.later(61)
@@ -183,16 +185,16 @@ def test_in_a_discussion_it_begins_a_round_and_ends_nothing(home: House) -> None
 
 def test_a_clock_that_was_ahead_once_keeps_nothing_waiting(home: House) -> None:
     kept(home)
-    schedules.create(home.runtime, "crab", "mornings", draft("0 9 * * *"))
-    rare = schedules.create(home.runtime, "crab", "rare", draft("0 0 29 2 *"))
+    schedules.create_schedule(home.runtime, "crab", "mornings", draft("0 9 * * *"))
+    rare = schedules.create_schedule(home.runtime, "crab", "rare", draft("0 0 29 2 *"))
     ahead = replace(home.runtime, clock=FakeClock(START + timedelta(days=30)))
     assert schedules.sweep_schedules(ahead) == 2
     home.work()
     home.later(HOUR)
     assert stored(home).next_at == START + timedelta(hours=2)
-    daily = schedules.get(home.runtime.home.facts, "crab", "mornings")
+    daily = schedules.find_schedule(home.runtime.home.facts, "crab", "mornings")
     assert daily.next_at == START + timedelta(days=1)
-    assert schedules.get(home.runtime.home.facts, "crab", "rare") == rare
+    assert schedules.find_schedule(home.runtime.home.facts, "crab", "rare") == rare
     home.later(HOUR)
     assert (stored(home).fired, len(woken(home))) == (2, 3)
 
@@ -203,12 +205,12 @@ def test_the_same_id_again_is_one_schedule_and_fifty_are_enough(home: House) -> 
     with pytest.raises(Conflict, match="other content"):
         kept(home, when="@every 2h")
     for number in range(1, SCHEDULES):
-        schedules.create(home.runtime, "crab", f"n{number}", draft())
+        schedules.create_schedule(home.runtime, "crab", f"n{number}", draft())
     with pytest.raises(Conflict, match="50 schedules"):
-        schedules.create(home.runtime, "crab", "one-more", draft())
-    assert len(schedules.schedules(home.runtime.home, "crab")) == SCHEDULES
+        schedules.create_schedule(home.runtime, "crab", "one-more", draft())
+    assert len(schedules.schedules_of_agent(home.runtime.home, "crab")) == SCHEDULES
     with pytest.raises(NotFound):
-        schedules.create(home.runtime, "nobody", "n", draft())
+        schedules.create_schedule(home.runtime, "nobody", "n", draft())
 
 
 class Crash(Exception):
@@ -305,12 +307,12 @@ def test_a_clock_that_is_set_back_brings_nothing_twice(home: House, *, by_hand: 
     kept(home, when="0 * * * *")
     home.later(HOUR)
     if by_hand:
-        schedules.run_now(home.runtime, "crab", "morning", key="k")
+        schedules.run_schedule_now(home.runtime, "crab", "morning", key="k")
         home.work()
     earlier = replace(home.runtime, clock=FakeClock(START + timedelta(minutes=30)))
-    schedules.change(earlier, "crab", "morning", draft("@every 2h"))
+    schedules.change_schedule(earlier, "crab", "morning", draft("@every 2h"))
     again = draft("0 * * * *", instructions="もう一度")
-    edited = schedules.change(earlier, "crab", "morning", again)
+    edited = schedules.change_schedule(earlier, "crab", "morning", again)
     assert edited.next_at == home.clock.now()
     home.later(0)
     assert woken(home) == ["天気を伝える"] * (1 + by_hand)
@@ -330,16 +332,16 @@ def test_notes_from_before_end_with_a_schedules_turn(home: House) -> None:
 def test_fifty_are_enough_for_those_too_who_make_them_at_once(home: House) -> None:
     kept(home)
     for number in range(SCHEDULES - 2):
-        schedules.create(home.runtime, "crab", f"n{number}", draft())
+        schedules.create_schedule(home.runtime, "crab", f"n{number}", draft())
     others = iter(["other"])
 
     def meanwhile() -> None:
         for name in others:
-            schedules.create(home.runtime, "crab", name, draft())
+            schedules.create_schedule(home.runtime, "crab", name, draft())
 
     slow_facts = _Between(home.home.facts, meanwhile)
     slow = replace(home.runtime, home=replace(home.runtime.home, facts=slow_facts))
     with pytest.raises(Conflict, match="50 schedules"):
-        schedules.create(slow, "crab", "mine", draft())
-    made = {each.id for each in schedules.schedules(home.runtime.home, "crab")}
+        schedules.create_schedule(slow, "crab", "mine", draft())
+    made = {each.id for each in schedules.schedules_of_agent(home.runtime.home, "crab")}
     assert (len(made), "other" in made) == (SCHEDULES, True)

@@ -12,9 +12,16 @@ from typing import Any
 from opencrab.domain.agents.agent import Identity, Profile
 from opencrab.domain.agents.agent_state import MIND
 from opencrab.domain.agents.soul import Soul
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.identifier import ulid
-from opencrab.domain.learning.change import Adjustment, AdjustmentState, alike, mix_of, telling, top
+from opencrab.domain.learning.change import (
+    Adjustment,
+    AdjustmentState,
+    are_mixes_alike,
+    describe_mix,
+    heaviest_alias,
+    mix_of,
+)
 from opencrab.domain.learning.evidence import (
     EVIDENCE,
     STANDING,
@@ -22,8 +29,8 @@ from opencrab.domain.learning.evidence import (
     Evidence,
     ModelEvidence,
 )
-from opencrab.domain.learning.reward import Opinion
-from opencrab.domain.learning.signals import SIGNALS, Signals
+from opencrab.domain.learning.reward import TurnOpinion
+from opencrab.domain.learning.signals import SIGNALS, TurnSignals
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.outcome import Outcome
@@ -31,10 +38,10 @@ from opencrab.domain.skills.skill import SKILL, AcquiredSkill
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import Value
 from opencrab.engine.learning import changes as learned
-from opencrab.engine.simulation.learning.policies import Day, row_id
-from opencrab.engine.simulation.learning.product import AIM, TRIALS, Ours
-from opencrab.engine.simulation.learning.trial import Pupil, best_mix
-from opencrab.engine.simulation.learning.world import START, world
+from opencrab.engine.simulation.learning.policies import SimulatedDay, simulated_row_id
+from opencrab.engine.simulation.learning.product import AIM, TRIALS, ProductPolicy
+from opencrab.engine.simulation.learning.trial import PolicyRun, optimal_mix
+from opencrab.engine.simulation.learning.world import START, learning_world
 from tests.contract.example import usage_row
 from tests.contract.homes import sqlite
 from tests.e2e.house import House
@@ -48,12 +55,12 @@ _AT_ONCE = 20
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T")
 
 
-class Seeing(Ours):
+class Seeing(ProductPolicy):
     """Ours, with what its last day let be seen, and what was known after each night."""
 
-    seen = Day()
+    seen = SimulatedDay()
 
-    def night(self, day: int, seen: Day) -> None:
+    def night(self, day: int, seen: SimulatedDay) -> None:
         self.seen = seen
         super().night(day, seen)
         self.then[f"{self.folded.ended}"] = self.evidence
@@ -87,7 +94,7 @@ class Beside:
 
     def mind(self) -> tuple[Any, Any]:
         """What mixes hold and which skills are told."""
-        return self.rule.mind, learned.mind_of(self.house.home.facts, "pupil")
+        return self.rule.mind, learned.learned_mind(self.house.home.facts, "pupil")
 
     def skills(self) -> tuple[Any, Any]:
         """Where every skill stands, and what is measured of it."""
@@ -100,15 +107,15 @@ class Beside:
 
     def changes(self) -> tuple[Any, Any]:
         """What was changed, night by night; what was proposed besides is for owners."""
-        real = reversed(learned.recent(self.house.home.facts, "pupil", EVER))
+        real = reversed(learned.recent_adjustments(self.house.home.facts, "pupil", EVER))
         done = [each for each in real if "remark" not in each.after]
         return _told(self.rule.adjustments), _told(done)
 
 
 def test_a_made_up_night_comes_to_the_same_as_a_real_one(tmp_path: Path) -> None:
     """Every night anew: the same is known, and the same follows from it."""
-    rule = Seeing(world(SEED, turns=TURNS))
-    pupil = Pupil(rule.world, rule, best_mix(rule.world))
+    rule = Seeing(learning_world(SEED, turns=TURNS))
+    pupil = PolicyRun(rule.world, rule, optimal_mix(rule.world))
     house = _house(tmp_path, rule)
     beside = Beside(rule, house)
     try:
@@ -129,7 +136,7 @@ def test_a_made_up_night_comes_to_the_same_as_a_real_one(tmp_path: Path) -> None
     _is_lawful(pupil, rule)
 
 
-def _is_rich(rule: Ours) -> None:
+def _is_rich(rule: ProductPolicy) -> None:
     """The world was one in which everything happens that a night may do."""
     models = [each.state for each in rule.adjustments if "weights" in each.after]
     assert models.count(AdjustmentState.SUPERSEDED) > 5
@@ -141,7 +148,7 @@ def _is_rich(rule: Ours) -> None:
     assert {"probably_helps", "no_use_seen", "room"} <= reasons
 
 
-def _is_lawful(pupil: Pupil, rule: Seeing) -> None:
+def _is_lawful(pupil: PolicyRun, rule: Seeing) -> None:
     """What is true of any such life, so that both cannot be wrong in the same way."""
     days = [(START + timedelta(days=day)).date() for day in range(NIGHTS)]
     assert (rule.standing.closed_to, [*rule.folded.open]) == (days[-4].isoformat(), days[-3:])
@@ -162,7 +169,7 @@ def _is_lawful(pupil: Pupil, rule: Seeing) -> None:
         _is_lawful_mix(rule, [each for each in rule.adjustments if each.subject == subject])
 
 
-def _is_full(rule: Ours) -> bool:
+def _is_full(rule: ProductPolicy) -> bool:
     """As many skills are on trial as may be, unless none waits."""
     on_trial = sum(each.status == "candidate" for each in rule.skills_kept.values())
     waits = any(each.waits for each in rule.skills_kept.values())
@@ -172,12 +179,12 @@ def _is_full(rule: Ours) -> bool:
 def _is_lawful_mix(rule: Seeing, made: list[Adjustment]) -> None:
     """One mix holds, no share is drawn anew too soon, and what holds is watched from its day."""
     (held,) = (each for each in made if each.state is AdjustmentState.APPLIED)
-    assert telling(mix_of(rule.mind, held.subject)) == held.after
+    assert describe_mix(mix_of(rule.mind, held.subject)) == held.after
     back = {each.id for each in made if each.state is AdjustmentState.ROLLED_BACK}
     assert not back & {each.ended_by for each in made}, "what held before it holds again"
     for earlier, later in pairwise(made):
-        best, asked = top(later.after), earlier.after["weights"]
-        tries_little = best == top(earlier.after) and asked[best] >= 1 - AIM.explore
+        best, asked = heaviest_alias(later.after), earlier.after["weights"]
+        tries_little = best == heaviest_alias(earlier.after) and asked[best] >= 1 - AIM.explore
         if tries_little and earlier.state is AdjustmentState.SUPERSEDED:
             fresh = later.after["weights"].keys() - earlier.after["weights"].keys()
             assert fresh or later.at - earlier.at >= timedelta(days=3)
@@ -193,7 +200,7 @@ def _is_lawful_mix(rule: Seeing, made: list[Adjustment]) -> None:
 def _is_made_anew(rule: Seeing, made: Adjustment, over: list[Adjustment]) -> None:
     """What was taken back is not made again, and its models count by what came after it."""
     back = [each for each in over if each.state is AdjustmentState.ROLLED_BACK]
-    assert not any(alike(each.after, made.after) for each in back)
+    assert not any(are_mixes_alike(each.after, made.after) for each in back)
     for model, before in _fresh(made, "before"):
         known = rule.known(made.by.removeprefix("daily-"), made.subject, model)
         fell = [each.evidence["then"][model] for each in back if model in each.evidence["fell"]]
@@ -207,7 +214,7 @@ def _fresh(made: Adjustment, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
     return (each for each in made.evidence[name].items() if each[0] not in kept)
 
 
-def _house(folder: Path, rule: Ours) -> House:
+def _house(folder: Path, rule: ProductPolicy) -> House:
     """A home with the same agent, models and skills."""
     house = House(sqlite, folder)
     house.provider.routing = rule.routing
@@ -224,9 +231,9 @@ def _house(folder: Path, rule: Ours) -> House:
     return house
 
 
-def _store(house: House, seen: Day) -> None:
+def _store(house: House, seen: SimulatedDay) -> None:
     """What turns of a day leave behind: signals, the usage of their calls, and what people say."""
-    turns = {each.turn_id: Signals.model_validate(each.model_dump()) for each in seen.signals}
+    turns = {each.turn_id: TurnSignals.model_validate(each.model_dump()) for each in seen.signals}
     said = [
         _said(turns[opinion.turn_id].at, opinion, number)
         for number, opinion in enumerate(seen.opinions, start=1)
@@ -236,7 +243,7 @@ def _store(house: House, seen: Day) -> None:
     count(house, *(row for turn in turns.values() for row in _rows(turn, seen)), kept=True)
 
 
-def _said(ended_at: datetime, opinion: Opinion, number: int) -> Experience:
+def _said(ended_at: datetime, opinion: TurnOpinion, number: int) -> Experience:
     return Experience(
         id=ulid(int(ended_at.timestamp() * 1_000), number.to_bytes(10)),
         experience="They said so.",
@@ -248,7 +255,7 @@ def _said(ended_at: datetime, opinion: Opinion, number: int) -> Experience:
     )
 
 
-def _rows(turn: Signals, seen: Day) -> Iterator[UsageRow]:
+def _rows(turn: TurnSignals, seen: SimulatedDay) -> Iterator[UsageRow]:
     for number, each in enumerate(turn.served, start=1):
         provider, _, model = each.model.partition(":")
         yield usage_row(
@@ -264,11 +271,11 @@ def _rows(turn: Signals, seen: Day) -> Iterator[UsageRow]:
             cost=each.cost,
             latency_ms=each.latency_ms,
             usage=Usage(input_tokens=TOKENS, output_tokens=0),
-            quality_score=seen.grades.get(row_id(turn)) if number == 1 else None,
+            quality_score=seen.grades.get(simulated_row_id(turn)) if number == 1 else None,
         )
 
 
-def _commit(house: House, facts: list[Fact]) -> None:
+def _commit(house: House, facts: list[Document]) -> None:
     for place in range(0, len(facts), _AT_ONCE):
         house.home.facts.commit(*facts[place : place + _AT_ONCE])
 
@@ -277,11 +284,11 @@ def _until(house: House, at: datetime) -> None:
     house.clock.advance((at - house.clock.now()).total_seconds())
 
 
-def _chosen_now(rule: Ours) -> Iterator[str]:
+def _chosen_now(rule: ProductPolicy) -> Iterator[str]:
     """The best model of a mix that was made last night."""
     newest = max(each.at for each in rule.adjustments)
     made = (each for each in rule.adjustments if each.at == newest and "weights" in each.after)
-    yield from (rule.routing.aliases[top(each.after)] for each in list(made)[:1])
+    yield from (rule.routing.aliases[heaviest_alias(each.after)] for each in list(made)[:1])
 
 
 def _told(made: list[Adjustment]) -> list[dict[str, Any]]:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.conversation.message import Sender
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.erasure.request import Scope, Wish
-from opencrab.domain.learning.settings import Trials
-from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, Signals
+from opencrab.domain.learning.settings import TrialSettings
+from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, TurnSignals
 from opencrab.domain.memory.memory import MEMORY, Memory
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.models.routing import Use
@@ -24,9 +24,9 @@ from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.value import Value
 from opencrab.engine.consequence import ExtraWrites
-from opencrab.engine.erasure.erase import forget
-from opencrab.engine.insight.experiments import stop
-from opencrab.engine.learning.nightly.run import look
+from opencrab.engine.erasure.erase import erase_data
+from opencrab.engine.insight.experiments import stop_experiment
+from opencrab.engine.learning.nightly.run import review_agent_now
 from opencrab.engine.turn import control
 from opencrab.engine.turn.observe import observe
 from opencrab.engine.turn.work import ITEMS
@@ -43,12 +43,12 @@ MIX = Mix(purpose=Use.CONVERSATION, task_type="conversation", weights={"fast": 0
 TEA = "太郎さんは抹茶と羊羹が好き"
 
 
-def told(house: House) -> list[Signals]:
+def told(house: House) -> list[TurnSignals]:
     """All signals of the agent `crab`, oldest first."""
-    return [fact.read(Signals) for fact in house.home.facts.page("crab", SIGNALS, limit=1_000)]
+    return [fact.read(TurnSignals) for fact in house.home.facts.page("crab", SIGNALS, limit=1_000)]
 
 
-def knows(house: House, mind: Mind) -> None:
+def knows(house: House, mind: AgentState) -> None:
     """Give the agent this mind."""
     house.home.facts.commit(new_fact("crab", MIND, MIND, mind).replaced(version=0))
 
@@ -58,7 +58,7 @@ def test_the_turns_of_a_mix_are_shared_out_and_each_says_how_likely_its_model_wa
 ) -> None:
     crab(house, HELLO)
     lore = IndexedSkill(name="lore", description="crabs", situation_pattern="蟹座", on_trial=True)
-    knows(house, Mind(mixes=(MIX,), skills=(lore,)))
+    knows(house, AgentState(mixes=(MIX,), skills=(lore,)))
     for n in range(5):
         done(house, *house.say("蟹座の話をして", f"m{n}"))
         house.clock.advance(3_600)
@@ -163,7 +163,7 @@ def test_a_task_is_a_success_where_it_was_confirmed_and_none_where_it_failed(hom
 @pytest.fixture
 def half(tmp_path: Path) -> Iterator[Life]:
     """A life in which the coin keeps memories from half of all searches."""
-    house = House(HOMES[0], tmp_path, replace(RICH, trials=Trials(memory_percent=50)))
+    house = House(HOMES[0], tmp_path, replace(RICH, trials=TrialSettings(memory_percent=50)))
     yield Life(house, tmp_path)
     house.close()
 
@@ -196,7 +196,7 @@ def test_where_the_owner_ended_the_trial_of_memories_no_search_hides_any_and_not
     house, requests = half.house, dict[bool, list[int]]()
     for ended in (False, True):
         if ended:
-            stop(house.runtime, "crab", "memories", "owner")
+            stop_experiment(house.runtime, "crab", "memories", "owner")
         for _ in range(6):
             before = house.calls.total()
             half.say("太郎さんに何を出そう?", script, "jiro")
@@ -207,7 +207,7 @@ def test_where_the_owner_ended_the_trial_of_memories_no_search_hides_any_and_not
     assert {(each.could_hide, each.hidden) for each in shown} == {(False, False)}
     assert all(each.found for each in shown)
     house.clock.advance(86_400)
-    (report, japanese) = look(house.runtime, "crab", "daily").report
+    (report, japanese) = review_agent_now(house.runtime, "crab", "daily").report
     for path, words in (
         (report, "memories in searches: hidden in 50 % of turns → hidden in 0 % of turns (done)"),
         (japanese, "検索で見せる記憶: 50 % のターンで隠す → 0 % のターンで隠す(実施)"),
@@ -225,7 +225,7 @@ def test_what_a_turn_told_is_forgotten_with_it_and_nothing_else_is(half: Life) -
         (Wish(scope=Scope.SESSION, id="direct"), []),
     ):
         agent_id = "kai" if wish.id == "kais" else "crab"
-        assert forget(half.house.runtime, agent_id, wish).done
+        assert erase_data(half.house.runtime, agent_id, wish).done
         assert [each.turn_id for each in told(half.house)] == left
 
 
@@ -248,11 +248,11 @@ def test_measuring_is_left_out_where_the_transaction_has_no_room_for_it(home: Ho
 def test_a_turn_that_asked_no_model_tells_nothing(home: House) -> None:
     crab(home, HELLO)
     turns = home.say("hello")
-    control.stop(home.runtime, turns[0].id, by="owner")
+    control.stop_turn(home.runtime, turns[0].id, by="owner")
     home.work()
     assert home.statuses(turns) == [TurnStatus.STOPPED]
     assert told(home) == []
 
 
-def _fact(name: str) -> Fact:
+def _fact(name: str) -> Document:
     return new_fact("crab", "note", name, Value())

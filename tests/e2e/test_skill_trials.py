@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import new_fact
 from opencrab.domain.learning.signals import withheld_skills
 from opencrab.domain.learning.skill_lifecycle import (
-    Teaching,
+    SkillTeaching,
     index_skill,
-    lesson,
     promote_skill,
+    skill_lesson,
     teach_skill,
 )
 from opencrab.domain.skills.skill import SKILL, SourceType
@@ -25,7 +25,7 @@ from tests.e2e.house import START, House
 
 TURNS = 40
 MESSAGE = "この請求書 invoice 領収書 receipt を見て"
-OWN = Teaching(source_type=SourceType.REFLECTION, taught_by="owner", vouched=True)
+OWN = SkillTeaching(source_type=SourceType.REFLECTION, taught_by="owner", vouched=True)
 PATTERNS = {"first": "請求書|invoice|領収書", "second": "請求書|invoice", "third": "receipt"}
 """Skills that all fit the message, the better ones first; two of them have a place."""
 
@@ -34,9 +34,9 @@ def knowing(house: House, settled: tuple[str, ...] = ()) -> None:
     """The agent `crab` with three skills that fit, on trial but for the settled ones."""
     agent = house.agent("crab", (Reply("見ました"),), Language.JA)
     house.session(agent)
-    mind = Mind()
+    mind = AgentState()
     for name, pattern in PATTERNS.items():
-        what = lesson(name, "x", situation_pattern=pattern, guidance=f"# {name} の手順")
+        what = skill_lesson(name, "x", situation_pattern=pattern, guidance=f"# {name} の手順")
         skill = teach_skill(None, what, OWN, START)
         skill = promote_skill(skill, START) if name in settled else skill
         house.home.facts.commit(new_fact("crab", SKILL, name, skill))
@@ -44,11 +44,11 @@ def knowing(house: House, settled: tuple[str, ...] = ()) -> None:
     house.home.facts.commit(new_fact("crab", MIND, MIND, mind))
 
 
-def minded(house: House, **changes: Any) -> Mind:
+def minded(house: House, **changes: Any) -> AgentState:
     """The mind of `crab`, with these changes made to it."""
     fact = house.home.facts.get("crab", MIND, MIND)
     assert fact is not None
-    mind = fact.read(Mind).replaced(**changes)
+    mind = fact.read(AgentState).replaced(**changes)
     house.home.facts.commit(fact.holding(mind))
     return mind
 

@@ -13,9 +13,9 @@ from opencrab.domain.goals.goal import GoalStatus, Pause
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.goals import instructions
-from opencrab.engine.goals.pausing import goal_fact
+from opencrab.engine.goals.pausing import stored_goal
 from opencrab.ports.models.model import ChatMessage
-from opencrab.ports.turn.journal import Change, Journal
+from opencrab.ports.turn.journal import Journal, TurnChange
 from tests.crash.errand import OWNER, scripts
 from tests.crash.outside import HOPELESS, Reply, Script
 from tests.e2e.house import House
@@ -32,7 +32,9 @@ def paused_at_work(house: House) -> None:
     crab(house)
     instruct(house)
     until(house, "G1-T2")
-    house.interrupt(lambda: instructions.pause(house.runtime, "crab", "G1", by="owner"))
+    house.interrupt(
+        lambda: instructions.pause_goal_by_label(house.runtime, "crab", "G1", by="owner")
+    )
     house.work()
     house.provider.wrap = lambda model: model
 
@@ -58,7 +60,7 @@ def test_a_turn_that_ended_badly_is_not_run_again_without_a_yes(
     assert told(home) == ["[G1-T1] DONE 1番目のメモを書く"]
     at_rest(home)
     home.scripts["crab@G1-T2"] = scripts("crab")["crab@G1-T2"]
-    assert instructions.resume(home.runtime, "crab", "G1").runs == waiting.runs + 1
+    assert instructions.resume_goal(home.runtime, "crab", "G1").runs == waiting.runs + 1
     carried(home)
     assert goal(home).status is GoalStatus.COMPLETED
     assert len(told(home)) == 6
@@ -71,7 +73,7 @@ def test_a_turn_that_somebody_stops_lets_its_goal_wait(home: House) -> None:
     instructions._stop(home.runtime.home, home.runtime.clock, str(goal(home).turn_id), "owner", "")
     carried(home)
     assert goal(home).pause is not None
-    instructions.resume(home.runtime, "crab", "G1-T2")
+    instructions.resume_goal(home.runtime, "crab", "G1-T2")
     carried(home)
     assert goal(home).status is GoalStatus.COMPLETED
 
@@ -80,7 +82,9 @@ def test_a_goal_is_paused_for_a_day_and_goes_on_with_the_same_turn(house: House)
     crab(house, Language.JA)
     instruct(house)
     until(house, "G1-T1")
-    house.interrupt(lambda: instructions.pause(house.runtime, "crab", "G1", by="owner"))
+    house.interrupt(
+        lambda: instructions.pause_goal_by_label(house.runtime, "crab", "G1", by="owner")
+    )
     house.work()
     house.provider.wrap = lambda model: model
     waiting = goal(house)
@@ -90,30 +94,30 @@ def test_a_goal_is_paused_for_a_day_and_goes_on_with_the_same_turn(house: House)
     assert house.bell.rings == []
     summary = house.home.journal.lines(waiting.session_id, newest_first=True, limit=1)[0].text
     assert "[G1-T1] 中断しました" in summary
-    assert instructions.resume(house.runtime, "crab", "G1").turn_id == waiting.turn_id
+    assert instructions.resume_goal(house.runtime, "crab", "G1").turn_id == waiting.turn_id
     house.work()
     assert told(house) == ["[G1-T1] DONE 1番目のメモを書く"]
     assert len(house.bell.rings) == 1
-    given_up = instructions.cancel(house.runtime, "crab", "G1", by="owner")
+    given_up = instructions.cancel_goal(house.runtime, "crab", "G1", by="owner")
     assert given_up.status is GoalStatus.ABANDONED
     house.later(1)
     at_rest(house)
     assert agenda(house).open == ()
     with pytest.raises(Conflict, match="ended"):
-        instructions.resume(house.runtime, "crab", "G1")
+        instructions.resume_goal(house.runtime, "crab", "G1")
 
 
 def test_who_is_resumed_and_paused_again_before_going_on_says_so_once(home: House) -> None:
     paused_at_work(home)
     waiting = goal(home)
     for _ in range(2):
-        instructions.resume(home.runtime, "crab", "G1")
-        instructions.pause(home.runtime, "crab", "G1", by="owner")
+        instructions.resume_goal(home.runtime, "crab", "G1")
+        instructions.pause_goal_by_label(home.runtime, "crab", "G1", by="owner")
         home.work()
     assert home.turn(str(waiting.turn_id)).status is TurnStatus.WAITING
     lines = [line.text for line in home.home.journal.lines(waiting.session_id, limit=50)]
     assert sum("I have paused" in line for line in lines) == 1
-    instructions.resume(home.runtime, "crab", "G1")
+    instructions.resume_goal(home.runtime, "crab", "G1")
     carried(home)
     assert goal(home).status is GoalStatus.COMPLETED
 
@@ -128,7 +132,7 @@ class Meddled:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._journal, name)
 
-    def commit(self, change: Change) -> Turn:
+    def commit(self, change: TurnChange) -> Turn:
         """Commit it; of ends the first one late."""
         self.ends += change.turn.status.is_end
         if change.turn.status.is_end and self.ends == 1:
@@ -142,7 +146,7 @@ def test_a_turn_ends_though_its_goal_is_changed_in_the_same_moment(home: House) 
     until(home, "G1-T2")
 
     def meddle() -> None:
-        fact = goal_fact(home.runtime.home.facts, "crab", "G1")
+        fact = stored_goal(home.runtime.home.facts, "crab", "G1")
         home.runtime.home.facts.commit(fact.holding(goal(home)))
 
     journal: Any = Meddled(home.home.journal, meddle)
@@ -159,14 +163,14 @@ def test_a_goal_whose_turn_was_never_told_of_the_pause_waits_all_the_same(home: 
     instruct(home)
     until(home, "G1-T2")
     # Whoever paused it died between the goal and its turn.
-    fact = goal_fact(home.runtime.home.facts, "crab", "G1")
+    fact = stored_goal(home.runtime.home.facts, "crab", "G1")
     pause = Pause(reason="later", by="owner", at=home.clock.now(), turn_waits=True)
     home.runtime.home.facts.commit(fact.holding(goal(home).replaced(pause=pause)))
     asked = home.provider.bill.received
     home.work()
     assert home.provider.bill.received == asked
     assert home.turn(str(goal(home).turn_id)).status is TurnStatus.WAITING
-    instructions.resume(home.runtime, "crab", "G1")
+    instructions.resume_goal(home.runtime, "crab", "G1")
     carried(home)
     assert goal(home).status is GoalStatus.COMPLETED
 
@@ -176,7 +180,7 @@ def test_what_an_owner_whispers_is_heard_in_the_next_step(home: House) -> None:
     instruct(home)
     until(home, "G1-T2")
     for _ in range(2):
-        instructions.steer(home.runtime, "crab", "G1-T2", "短く", asker=OWNER, key="s")
+        instructions.steer_goal(home.runtime, "crab", "G1-T2", "短く", asker=OWNER, key="s")
     seen = len(home.provider.seen)
     home.work()
     first = home.provider.seen[seen]
@@ -187,7 +191,7 @@ def test_what_is_whispered_before_a_goal_begins_is_heard_when_it_does(home: Hous
     crab(home)
     instruct(home)
     instruct(home, "もう一つ", "k2")
-    instructions.steer(home.runtime, "crab", "G2", "短く", asker=OWNER, key="s")
+    instructions.steer_goal(home.runtime, "crab", "G2", "短く", asker=OWNER, key="s")
     carried(home, 30)
     assert goal(home, "G2").status is GoalStatus.COMPLETED
     planned = next(r for r in home.provider.seen if "もう一つ" in str(r.turns))
@@ -196,13 +200,13 @@ def test_what_is_whispered_before_a_goal_begins_is_heard_when_it_does(home: Hous
 
 def test_what_is_whispered_to_a_goal_that_waits_for_days_is_heard(home: House) -> None:
     paused_at_work(home)
-    instructions.steer(home.runtime, "crab", "G1", "短く", asker=OWNER, key="s")
+    instructions.steer_goal(home.runtime, "crab", "G1", "短く", asker=OWNER, key="s")
     for _ in range(3):
         home.later(90_000)
     journal: Any = home.home.journal
     journal._database.purge(milliseconds(home.clock.now()), 0)
     seen = len(home.provider.seen)
-    instructions.resume(home.runtime, "crab", "G1")
+    instructions.resume_goal(home.runtime, "crab", "G1")
     home.work()
     assert "短く" in str(home.provider.seen[seen].turns)
 
@@ -222,7 +226,7 @@ def test_an_owners_message_interrupts_and_the_same_turn_goes_on_later(home: Hous
     assert "[G1-T2] I have paused. Done so far: nothing yet" in lines[-2]
     carried(home)
     assert told(home) == ["[G1-T1] DONE 1番目のメモを書く"]
-    assert instructions.resume(home.runtime, "crab", "G1").turn_id == waiting.turn_id
+    assert instructions.resume_goal(home.runtime, "crab", "G1").turn_id == waiting.turn_id
     carried(home)
     assert goal(home).status is GoalStatus.COMPLETED
     assert len(home.bell.rings) == 5
@@ -251,7 +255,7 @@ def test_a_retired_agent_takes_no_instruction_and_its_goals_wait(home: House) ->
     assert home.home.due.due(home.clock.now(), 10) == ()
 
 
-@pytest.mark.parametrize("change", [instructions.pause, instructions.cancel])
+@pytest.mark.parametrize("change", [instructions.pause_goal_by_label, instructions.cancel_goal])
 def test_a_goal_whose_turn_never_comes_holds_no_place_after_it_was_changed(
     home: House, change: Any
 ) -> None:

@@ -11,7 +11,7 @@ from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.approvals import approvals
 from opencrab.engine.goals import instructions
-from opencrab.engine.goals.generation import explore
+from opencrab.engine.goals.generation import generate_exploration_goal
 from opencrab.engine.turn.work import ITEMS
 from tests.crash.errand import GUARDED, OWNER, plan
 from tests.crash.outside import Reply, Script
@@ -59,7 +59,7 @@ def _refused(house: House, tasks_planned: list[dict[str, Any]], **budget: Any) -
     )
     crab(house, G1=planned)
     new = instructions.NewInstruction(instruction="整理して", **budget)
-    instructions.undertake(house.runtime, "crab", new, OWNER, key="k")
+    instructions.start_instruction(house.runtime, "crab", new, OWNER, key="k")
     house.work()
     assert len(goal(house).tasks) == 5
     lines = house.home.journal.lines(goal(house).session_id, limit=10)
@@ -125,14 +125,14 @@ def test_while_an_approval_waits_the_plan_waits_and_chat_goes_on(home: House) ->
     instruct(home)
     instruct(home, "もう一つ", "k2")
     carried(home)
-    (asked,) = approvals.page(home.runtime.home.facts, decided=False)
+    (asked,) = approvals.page_of_approvals(home.runtime.home.facts, decided=False)
     assert asked.goal == "G1-T1"
     assert goal(home, "G2").runs == 0
     (turn,) = home.say("元気?")
     home.work()
     assert home.turn(turn.id).status is TurnStatus.COMPLETED
     who = approvals.Decider(id="owner", is_owner=True)
-    approvals.decide(home.runtime, asked.id, approved=False, who=who)
+    approvals.decide_approval(home.runtime, asked.id, approved=False, who=who)
     carried(home)
     assert goal(home).pause is not None
     assert goal(home, "G2").runs > 0
@@ -143,18 +143,18 @@ def test_a_resumed_goal_waits_in_line_while_another_one_is_carried_out(home: Hou
     crab(home)
     instruct(home)
     instruct(home, "もう一つ", "k2")
-    instructions.pause(home.runtime, "crab", "G2", by="owner")
+    instructions.pause_goal_by_label(home.runtime, "crab", "G2", by="owner")
     assert agenda(home).waiting == ()
-    instructions.resume(home.runtime, "crab", "G2")
+    instructions.resume_goal(home.runtime, "crab", "G2")
     assert (agenda(home).current, agenda(home).waiting) == ("G1", ("G2",))
     until(home, "G1-T2")
-    instructions.pause(home.runtime, "crab", "G1", by="owner")
+    instructions.pause_goal_by_label(home.runtime, "crab", "G1", by="owner")
     assert agenda(home).current == "G2"
-    instructions.resume(home.runtime, "crab", "G1")
+    instructions.resume_goal(home.runtime, "crab", "G1")
     home.work()
     assert goal(home).task("G1-T2").status.is_end  # type: ignore[union-attr]
     assert (agenda(home).current, agenda(home).waiting) == ("G2", ("G1",))
-    assert instructions.resume(home.runtime, "crab", "G1").turn_id == goal(home).turn_id
+    assert instructions.resume_goal(home.runtime, "crab", "G1").turn_id == goal(home).turn_id
     carried(home, 40)
     assert [goal(home, each).status for each in ("G1", "G2")] == [GoalStatus.COMPLETED] * 2
     at_rest(home)
@@ -189,11 +189,11 @@ def test_goals_that_begin_in_chat_are_carried_out_after_the_turn(home: House) ->
 
 def test_nobody_is_known_who_asks_for_what_is_not_there(home: House) -> None:
     crab(home)
-    for act in (instructions.pause, instructions.cancel):
+    for act in (instructions.pause_goal_by_label, instructions.cancel_goal):
         with pytest.raises(NotFound):
             act(home.runtime, "crab", "G7", by="owner")
     with pytest.raises(NotFound):
-        instructions.undertake(
+        instructions.start_instruction(
             home.runtime, "nobody", instructions.NewInstruction(instruction="x"), OWNER, key="k"
         )
 
@@ -246,7 +246,7 @@ def test_a_goal_whose_only_plan_was_refused_waits_and_says_why(home: House, *, o
     )
     if own:
         lives(home, G1=refused)
-        begins(home, explore)
+        begins(home, generate_exploration_goal)
     else:
         crab(home, G1=refused)
         instruct(home)

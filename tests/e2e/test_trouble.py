@@ -5,7 +5,7 @@ from opencrab.domain.conversation.message import DeliveryState, LineKind, Uttera
 from opencrab.domain.errors import NeverSent, Unavailable
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.ports.conversation.channel import Panel
-from opencrab.ports.turn.journal import Change
+from opencrab.ports.turn.journal import TurnChange
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 
@@ -74,7 +74,7 @@ def test_the_sweep_leaves_a_turn_alone_that_went_on_meanwhile(house: House) -> N
     assert claimed is not None
     house.clock.advance(1)
     later = claimed.turn.replaced(lease_until=house.clock.now())
-    journal.commit(Change(turn=later, expected=claimed.turn.sequence))
+    journal.commit(TurnChange(turn=later, expected=claimed.turn.sequence))
     assert not journal.extend(claimed.turn, house.clock.now())
     assert journal.extend(later, house.clock.now())
 

@@ -8,7 +8,7 @@ import pytest
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import AgentStatus
-from opencrab.domain.agents.event import HAPPENING, Happening
+from opencrab.domain.agents.event import HAPPENING, AgentEvent
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.agents.soul import Drives
 from opencrab.domain.autonomy.vital_signs import Mention, VitalSigns
@@ -18,14 +18,25 @@ from opencrab.domain.goals.goal import Goal, GoalSource, GoalStatus
 from opencrab.domain.goals.selection import OWNERS_PLACES
 from opencrab.domain.goals.value_estimate import ASPIRATIONS, OBJECTIVES, Horizon
 from opencrab.domain.memory.peer import PEER, Peer
-from opencrab.domain.money.budget import agent_scope, heartbeat_scope
+from opencrab.domain.money.budget import agent_budget_scope, heartbeat_budget_scope
 from opencrab.domain.value import Language
-from opencrab.engine.agents.vital_signs import bring_to_life, put_to_sleep, stored_signs
+from opencrab.engine.agents.vital_signs import (
+    create_vital_signs,
+    put_agent_to_sleep,
+    stored_vital_signs,
+)
 from opencrab.engine.goals import instructions
-from opencrab.engine.goals.generation import STEPS, befriend, explore, review, seize, survive
-from opencrab.engine.goals.owner_goals import NewGoal, inject
+from opencrab.engine.goals.generation import (
+    STEPS,
+    generate_event_goals,
+    generate_exploration_goal,
+    generate_goals,
+    generate_social_goal,
+    generate_survival_goal,
+)
+from opencrab.engine.goals.owner_goals import NewGoal, inject_owner_goal
 from opencrab.engine.goals.queue import GoalBoard
-from opencrab.engine.goals.selection import take_up, wants
+from opencrab.engine.goals.selection import begin_best_goal, goal_preferences
 from opencrab.engine.runtime import Runtime
 from tests.crash.errand import OWNER
 from tests.crash.outside import Reply
@@ -52,7 +63,7 @@ def social(house: House, collaboration: float) -> None:
 
 def happens(house: House, *numbers: int, opportunity: bool = True) -> None:
     for number in numbers:
-        event = Happening(
+        event = AgentEvent(
             id=f"{number:04d}",
             type="world.bounty",
             source="sea",
@@ -75,7 +86,7 @@ def test_a_review_puts_up_goals_from_every_source_once(home: House, language: La
     social(home, 0.8)
     happens(home, 1, opportunity=False)
     happens(home, 2)
-    made: tuple[Goal, ...] = begins(home, review)
+    made: tuple[Goal, ...] = begins(home, generate_goals)
     assert {(each.source, each.name) for each in made} == {
         (GoalSource.ROLE, "海を守る"),
         (GoalSource.SOCIAL, NAMES[language][0]),
@@ -83,14 +94,14 @@ def test_a_review_puts_up_goals_from_every_source_once(home: House, language: La
     }
     assert [each.taint for each in made if each.source is GoalSource.OPPORTUNITY] == [True]
     assert {(each.door, each.authority) for each in made} == {(Source.HEARTBEAT, Authority.SELF)}
-    assert begins(home, review) == ()
+    assert begins(home, generate_goals) == ()
     changed(home, purpose="川を守る")
-    (role,) = begins(home, review)
+    (role,) = begins(home, generate_goals)
     assert (role.horizon, role.name) == (Horizon.ASPIRATION, "川を守る")
     assert goal(home, "G1").status is GoalStatus.ABANDONED
-    best = begins(home, take_up)
+    best = begins(home, begin_best_goal)
     assert best.horizon is Horizon.OBJECTIVE
-    assert begins(home, take_up) is None
+    assert begins(home, begin_best_goal) is None
 
 
 @pytest.mark.parametrize("heartbeat", [Heartbeat(), Heartbeat(instructions="x", initiative=False)])
@@ -101,11 +112,11 @@ def test_without_instructions_or_initiative_it_wants_nothing_itself(
     changed(home, purpose="海を守る", heartbeat=heartbeat)
     social(home, 1.0)
     happens(home, 1)
-    assert begins(home, review) == ()
-    assert begins(home, explore) is None
+    assert begins(home, generate_goals) == ()
+    assert begins(home, generate_exploration_goal) is None
     assert agenda_is_empty(home)
-    inject(home.runtime, "crab", NewGoal(name="掃除"), OWNER, key="k")
-    assert begins(home, take_up).id == "G1"
+    inject_owner_goal(home.runtime, "crab", NewGoal(name="掃除"), OWNER, key="k")
+    assert begins(home, begin_best_goal).id == "G1"
 
 
 def agenda_is_empty(house: House) -> bool:
@@ -115,56 +126,56 @@ def agenda_is_empty(house: House) -> bool:
 def test_it_wants_to_survive_until_there_is_money_again(home: House) -> None:
     lives(home)
     changed(home, day_limit_micro_usd=100_000)
-    assert begins(home, survive) is None
-    inject(home.runtime, "crab", NewGoal(name="掃除"), OWNER, key="k")
-    begins(home, take_up)
+    assert begins(home, generate_survival_goal) is None
+    inject_owner_goal(home.runtime, "crab", NewGoal(name="掃除"), OWNER, key="k")
+    begins(home, begin_best_goal)
     home.work()
     day = home.clock.now().strftime("%Y-%m-%d")
-    assert home.home.budgets.drawn(agent_scope("crab"), day) > 0
-    changed(home, day_limit_micro_usd=home.home.budgets.drawn(agent_scope("crab"), day))
-    wanted = begins(home, survive)
+    assert home.home.budgets.drawn(agent_budget_scope("crab"), day) > 0
+    changed(home, day_limit_micro_usd=home.home.budgets.drawn(agent_budget_scope("crab"), day))
+    wanted = begins(home, generate_survival_goal)
     assert (wanted.source, wanted.deadline) == (
         GoalSource.SURVIVAL,
         START.replace(hour=0) + timedelta(days=1),
     )
-    assert begins(home, survive) is None
+    assert begins(home, generate_survival_goal) is None
     home.clock.advance(86_400)
-    assert begins(home, survive) is None
+    assert begins(home, generate_survival_goal) is None
     assert goal(home, wanted.id).status is GoalStatus.ABANDONED
 
 
 def poor(house: House, key: str) -> None:
     """Let the agent use its day up for its owner."""
     changed(house, day_limit_micro_usd=100_000)
-    inject(house.runtime, "crab", NewGoal(name="掃除"), OWNER, key=key)
-    begins(house, take_up)
+    inject_owner_goal(house.runtime, "crab", NewGoal(name="掃除"), OWNER, key=key)
+    begins(house, begin_best_goal)
     house.work()
     day = house.clock.now().strftime("%Y-%m-%d")
-    changed(house, day_limit_micro_usd=house.home.budgets.drawn(agent_scope("crab"), day))
+    changed(house, day_limit_micro_usd=house.home.budgets.drawn(agent_budget_scope("crab"), day))
 
 
 @pytest.mark.parametrize("by_hand", [False, True])
 def test_it_wants_to_survive_once_a_day_however_that_ended(home: House, *, by_hand: bool) -> None:
     lives(home, G2=(Reply(""),))
     poor(home, "k")
-    wanted = begins(home, survive)
-    assert begins(home, survive) is None
+    wanted = begins(home, generate_survival_goal)
+    assert begins(home, generate_survival_goal) is None
     if by_hand:
-        instructions.cancel(home.runtime, "crab", wanted.id, by="owner")
+        instructions.cancel_goal(home.runtime, "crab", wanted.id, by="owner")
     else:
-        instructions.cancel(home.runtime, "crab", "G1", by="owner")
+        instructions.cancel_goal(home.runtime, "crab", "G1", by="owner")
         changed(home, day_limit_micro_usd=None)
         carried(home, 2)
-        begins(home, take_up)
+        begins(home, begin_best_goal)
         carried(home, 2)
         poor(home, "k2")
     assert goal(home, wanted.id).status is GoalStatus.ABANDONED
-    assert begins(home, survive) is None
+    assert begins(home, generate_survival_goal) is None
     home.clock.advance(86_400)
     changed(home, day_limit_micro_usd=None)
     carried(home, 2)
     poor(home, "k3")
-    assert begins(home, survive).source is GoalSource.SURVIVAL
+    assert begins(home, generate_survival_goal).source is GoalSource.SURVIVAL
 
 
 def test_what_came_up_in_a_conversation_is_begun_by_a_heartbeat_out_of_its_share(
@@ -178,38 +189,40 @@ def test_what_came_up_in_a_conversation_is_begun_by_a_heartbeat_out_of_its_share
     home.clock.advance(86_400)
     day = home.clock.now().strftime("%Y-%m-%d")
     assert (goal(home).authority, goal(home).given) == (Authority.OWNER, False)
-    begins(home, take_up)
+    begins(home, begin_best_goal)
     carried(home)
     turn = home.turn(str(goal(home).turn_id))
     assert (turn.source, turn.authority) == (Source.HEARTBEAT, Authority.SELF)
     assert goal(home).status is GoalStatus.COMPLETED
     drawn = home.home.budgets.drawn
-    spent = drawn(heartbeat_scope("crab"), day)
-    assert 0 < spent == drawn(agent_scope("crab"), day)
-    inject(home.runtime, "crab", NewGoal(name="掃除"), OWNER, key="k")
-    given = begins(home, take_up)
+    spent = drawn(heartbeat_budget_scope("crab"), day)
+    assert 0 < spent == drawn(agent_budget_scope("crab"), day)
+    inject_owner_goal(home.runtime, "crab", NewGoal(name="掃除"), OWNER, key="k")
+    given = begins(home, begin_best_goal)
     home.work()
     assert home.turn(given.turn_id).source is OWNER.source
-    assert drawn(heartbeat_scope("crab"), day) == spent < drawn(agent_scope("crab"), day)
+    assert (
+        drawn(heartbeat_budget_scope("crab"), day) == spent < drawn(agent_budget_scope("crab"), day)
+    )
 
 
 def test_opportunities_are_looked_at_once_and_three_at_most(home: House) -> None:
     lives(home)
     happens(home, *range(1, 6))
-    assert len(begins(home, seize)) == 3
-    assert begins(home, seize) == ()
+    assert len(begins(home, generate_event_goals)) == 3
+    assert begins(home, generate_event_goals) == ()
     happens(home, 9)
-    assert begins(home, seize) == ()
+    assert begins(home, generate_event_goals) == ()
 
 
 def test_an_unanswered_mention_becomes_a_goal_after_an_hour(home: House) -> None:
     lives(home)
-    signs = bring_to_life(home.runtime, home.home.agents.get("crab"))
+    signs = create_vital_signs(home.runtime, home.home.agents.get("crab"))
     owed = Mention(session_id="s", line=3, authority=Authority.USER, principal_id="bob", at=START)
     signs = signs.replaced(mention=owed)
 
     def asks(runtime: Runtime, board: GoalBoard, now: datetime) -> Goal | None:
-        return befriend(runtime.home.facts, runtime.rules.autonomy, board, now, signs)
+        return generate_social_goal(runtime.home.facts, runtime.rules.autonomy, board, now, signs)
 
     assert begins(home, asks) is None
     home.clock.advance(3_700)
@@ -220,26 +233,26 @@ def test_an_unanswered_mention_becomes_a_goal_after_an_hour(home: House) -> None
 def test_full_horizons_leave_room_for_the_owner_and_say_so(home: House) -> None:
     lives(home)
     for n in range(OBJECTIVES - OWNERS_PLACES):
-        inject(home.runtime, "crab", NewGoal(name=f"n{n}"), OWNER, key=f"{n}")
-    assert begins(home, explore) is None
+        inject_owner_goal(home.runtime, "crab", NewGoal(name=f"n{n}"), OWNER, key=f"{n}")
+    assert begins(home, generate_exploration_goal) is None
     for n in range(OWNERS_PLACES):
-        inject(home.runtime, "crab", NewGoal(name=f"m{n}"), OWNER, key=f"m{n}")
+        inject_owner_goal(home.runtime, "crab", NewGoal(name=f"m{n}"), OWNER, key=f"m{n}")
     with pytest.raises(Invalid, match="the horizon 'objective' is full"):
-        inject(home.runtime, "crab", NewGoal(name="zu viel"), OWNER, key="x")
+        inject_owner_goal(home.runtime, "crab", NewGoal(name="zu viel"), OWNER, key="x")
     high = NewGoal(name="志", horizon=Horizon.ASPIRATION)
     for n in range(ASPIRATIONS):
-        inject(home.runtime, "crab", high, OWNER, key=f"a{n}")
+        inject_owner_goal(home.runtime, "crab", high, OWNER, key=f"a{n}")
     with pytest.raises(Invalid, match="the horizon 'aspiration' is full"):
-        inject(home.runtime, "crab", high, OWNER, key="y")
+        inject_owner_goal(home.runtime, "crab", high, OWNER, key="y")
     with pytest.raises(Conflict, match="open goals"):
-        instructions.undertake(
+        instructions.start_instruction(
             home.runtime, "crab", instructions.NewInstruction(instruction="x"), OWNER, key="z"
         )
 
 
 def test_an_injected_goal_tells_the_heartbeat_when_it_is_worth_it(home: House) -> None:
     lives(home)
-    bring_to_life(home.runtime, home.home.agents.get("crab"))
+    create_vital_signs(home.runtime, home.home.agents.get("crab"))
     late = NewGoal(
         name="締め切り",
         expected_reward=0.0,
@@ -247,35 +260,35 @@ def test_an_injected_goal_tells_the_heartbeat_when_it_is_worth_it(home: House) -
         capability_match=0.0,
         deadline=START + timedelta(hours=4),
     )
-    inject(home.runtime, "crab", late, OWNER, key="k")
-    stored = stored_signs(home.runtime.home.facts, "crab")
+    inject_owner_goal(home.runtime, "crab", late, OWNER, key="k")
+    stored = stored_vital_signs(home.runtime.home.facts, "crab")
     assert stored is not None
     at = START + timedelta(hours=3)
     assert stored.body is not None
     assert stored.body["goal_at"] == at.isoformat().replace("+00:00", "Z")
-    assert wants(home.runtime, home.home.agents.get("crab"), START).goal_at == at
-    assert begins(home, take_up) is None
+    assert goal_preferences(home.runtime, home.home.agents.get("crab"), START).goal_at == at
+    assert begins(home, begin_best_goal) is None
     home.clock.advance(3 * 3_600)
-    assert begins(home, take_up).id == "G1"
+    assert begins(home, begin_best_goal).id == "G1"
     with pytest.raises(Conflict, match="another goal"):
-        inject(home.runtime, "crab", NewGoal(name="別の"), OWNER, key="k")
+        inject_owner_goal(home.runtime, "crab", NewGoal(name="別の"), OWNER, key="k")
 
 
 def test_a_goal_whose_money_has_ended_goes_on_the_next_day(home: House) -> None:
     lives(home)
     changed(home, day_limit_micro_usd=1)
-    begins(home, explore)
+    begins(home, generate_exploration_goal)
     carried(home, 3)
     rests = goal(home)
     assert (rests.status, rests.pause) == (GoalStatus.PENDING, None)
     assert agenda(home).current is None
-    assert begins(home, take_up) is None
+    assert begins(home, begin_best_goal) is None
     tomorrow = START.replace(hour=0) + timedelta(days=1, minutes=1)
     assert rests.rests_until == tomorrow
-    assert wants(home.runtime, home.home.agents.get("crab"), START).goal_at == tomorrow
+    assert goal_preferences(home.runtime, home.home.agents.get("crab"), START).goal_at == tomorrow
     changed(home, day_limit_micro_usd=None)
     home.clock.advance(86_400)
-    assert begins(home, take_up).id == "G1"
+    assert begins(home, begin_best_goal).id == "G1"
     carried(home)
     assert goal(home).status is GoalStatus.COMPLETED
 
@@ -283,17 +296,17 @@ def test_a_goal_whose_money_has_ended_goes_on_the_next_day(home: House) -> None:
 def test_an_owners_goal_wakes_an_agent_that_is_asleep_after_a_crash_too(home: House) -> None:
     lives(home)
     changed(home, heartbeat=Heartbeat())
-    bring_to_life(home.runtime, home.home.agents.get("crab"))
+    create_vital_signs(home.runtime, home.home.agents.get("crab"))
     stranger = replace(OWNER, authority=Authority.PUBLIC)
     for key, asker, status in (
         ("p", stranger, AgentStatus.DORMANT),
         ("k", OWNER, AgentStatus.ACTIVE),
         ("k", OWNER, AgentStatus.ACTIVE),
     ):
-        put_to_sleep(home.runtime, "crab")
-        inject(home.runtime, "crab", NewGoal(name="海を見る"), asker, key=key)
+        put_agent_to_sleep(home.runtime, "crab")
+        inject_owner_goal(home.runtime, "crab", NewGoal(name="海を見る"), asker, key=key)
         assert home.home.agents.get("crab").agent.status is status
-        stored = stored_signs(home.runtime.home.facts, "crab")
+        stored = stored_vital_signs(home.runtime.home.facts, "crab")
         assert stored is not None
         assert (stored.read(VitalSigns).status, bool(stored.due_at)) == (status, asker is OWNER)
 
@@ -304,18 +317,18 @@ def test_its_role_leads_to_one_step_in_so_many_cycles_while_nothing_else_is_open
 ) -> None:
     lives(home, language, G1=(Reply(""),), G2=(Reply(""),))
     changed(home, purpose="海を守る")
-    role, made = begins(home, review)
+    role, made = begins(home, generate_goals)
     assert role.horizon is Horizon.ASPIRATION
     assert (made.source, made.horizon) == (GoalSource.ROLE, Horizon.OBJECTIVE)
     assert "海を守る" in made.name
     assert STEP[language] in made.name
-    assert begins(home, review) == ()
+    assert begins(home, generate_goals) == ()
     home.clock.advance(STEPS * 3_600)
-    assert begins(home, take_up).id == made.id
+    assert begins(home, begin_best_goal).id == made.id
     carried(home, 2)
     assert goal(home, made.id).status is GoalStatus.ABANDONED
-    assert begins(home, review) == ()
+    assert begins(home, generate_goals) == ()
     home.clock.advance(STEPS * 3_600)
-    assert [each.name for each in begins(home, review)] == [made.name]
+    assert [each.name for each in begins(home, generate_goals)] == [made.name]
     changed(home, heartbeat=Heartbeat())
-    assert begins(home, review) == ()
+    assert begins(home, generate_goals) == ()

@@ -9,22 +9,22 @@ from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentKind,
     AdjustmentState,
-    Subject,
+    LearnedSubject,
     adjustment_id,
+    describe_mix,
     mix_of,
-    telling,
 )
 from opencrab.domain.skills.skill import SkillStatus
 from opencrab.engine.learning import changes
 from opencrab.engine.learning.changes import LearningChange
 from opencrab.engine.learning.nightly.models import apply_mix
-from opencrab.engine.learning.nightly.run import look
-from opencrab.engine.learning.proposals import follow
+from opencrab.engine.learning.nightly.run import review_agent_now
+from opencrab.engine.learning.proposals import follow_proposal
 from opencrab.ports.workspace.files import ABSENT
 from tests.e2e.house import House
 from tests.e2e.nights import APPLY, CHAT, learner, learnt, lived, mind, skill, told
 
-SUBJECT = Subject(kind=AdjustmentKind.MODELS, name=CHAT)
+SUBJECT = LearnedSubject(kind=AdjustmentKind.MODELS, name=CHAT)
 BOTH, CHEAP, DEAR = {"cheap": 0.6, "dear": 0.4}, {"cheap": 1.0}, {"dear": 1.0}
 
 
@@ -34,13 +34,13 @@ def test_every_mix_is_undone_down_to_the_first_past_proposals(home: House) -> No
     wish = _made(home, BOTH, proposed=True)
     second = _made(home, CHEAP)
     assert _states(home) == ["applied", "superseded", "superseded"]
-    assert changes.undo(home.runtime, "crab", second.id, "owner").state == "undone"
-    again = changes.adjustment(home.home.facts, "crab", first.id)
+    assert changes.undo_adjustment(home.runtime, "crab", second.id, "owner").state == "undone"
+    again = changes.find_adjustment(home.home.facts, "crab", first.id)
     assert again == first
-    assert changes.adjustment(home.home.facts, "crab", wish.id).ended_by == second.id
+    assert changes.find_adjustment(home.home.facts, "crab", wish.id).ended_by == second.id
     assert mind(home).mixes[0].weights == BOTH
-    assert changes.undo(home.runtime, "crab", second.id, "owner").state == "undone"
-    changes.undo(home.runtime, "crab", first.id, "owner")
+    assert changes.undo_adjustment(home.runtime, "crab", second.id, "owner").state == "undone"
+    changes.undo_adjustment(home.runtime, "crab", first.id, "owner")
     assert (mind(home).mixes, _states(home)) == ((), ["undone", "superseded", "undone"])
 
 
@@ -57,25 +57,25 @@ def test_what_holds_again_is_watched_and_taken_back_by_the_night(home: House) ->
     }
     first = _made(home, DEAR, evidence=evidence)
     second = _made(home, CHEAP)
-    changes.rolled_back(home.runtime, "crab", second, "night")
+    changes.roll_back_mix(home.runtime, "crab", second, "night")
     assert mind(home).mixes[0].weights == DEAR
     for good in (True, False):
-        assert changes.adjustment(home.home.facts, "crab", first.id).state == "applied"
+        assert changes.find_adjustment(home.home.facts, "crab", first.id).state == "applied"
         lived(home, 60, good=good, model="dear")
         home.clock.advance(86_400)
-        look(home.runtime, "crab", "daily")
-    assert changes.adjustment(home.home.facts, "crab", first.id).state == "rolled_back"
+        review_agent_now(home.runtime, "crab", "daily")
+    assert changes.find_adjustment(home.home.facts, "crab", first.id).state == "rolled_back"
     assert mind(home).mixes == ()
 
 
 def test_what_is_stopped_twice_keeps_its_way_back(home: House) -> None:
     learner(home, **APPLY)
     _made(home, BOTH)
-    one = changes.stop(home.runtime, "crab", SUBJECT.text, "owner")
+    one = changes.end_experiment(home.runtime, "crab", SUBJECT.text, "owner")
     home.clock.advance(1)
     with pytest.raises(Conflict, match="'cheap' alone is asked already"):
-        changes.stop(home.runtime, "crab", SUBJECT.text, "owner")
-    changes.undo(home.runtime, "crab", one.id, "owner")
+        changes.end_experiment(home.runtime, "crab", SUBJECT.text, "owner")
+    changes.undo_adjustment(home.runtime, "crab", one.id, "owner")
     assert (mind(home).mixes[0].weights, mind(home).pinned) == (BOTH, ())
 
 
@@ -85,11 +85,11 @@ def test_a_stop_that_is_undone_sets_no_pin_and_takes_none_that_was_there(
 ) -> None:
     learner(home, **APPLY)
     _made(home, BOTH)
-    changes.pin(home.runtime.home, "crab", SUBJECT.text)
-    one = changes.stop(home.runtime, "crab", SUBJECT.text, "owner")
+    changes.pin_learned_subject(home.runtime.home, "crab", SUBJECT.text)
+    one = changes.end_experiment(home.runtime, "crab", SUBJECT.text, "owner")
     if freed:
-        changes.unpin(home.runtime, "crab", SUBJECT.text)
-    changes.undo(home.runtime, "crab", one.id, "owner")
+        changes.unpin_learned_subject(home.runtime, "crab", SUBJECT.text)
+    changes.undo_adjustment(home.runtime, "crab", one.id, "owner")
     assert mind(home).mixes[0].weights == BOTH
     assert mind(home).pinned == (() if freed else (SUBJECT.text,))
 
@@ -97,15 +97,15 @@ def test_a_stop_that_is_undone_sets_no_pin_and_takes_none_that_was_there(
 def test_a_promotion_is_undone_only_where_the_skill_can_be_on_trial(home: House) -> None:
     learner(home)
     learnt(home, "good")
-    one = changes.stop(home.runtime, "crab", "skill:good", "owner")
-    changes.pin(home.runtime.home, "crab", "skill:good")
+    one = changes.end_experiment(home.runtime, "crab", "skill:good", "owner")
+    changes.pin_learned_subject(home.runtime.home, "crab", "skill:good")
     with pytest.raises(Conflict, match="stays active, as it is pinned") as refused:
-        changes.undo(home.runtime, "crab", one.id, "owner")
+        changes.undo_adjustment(home.runtime, "crab", one.id, "owner")
     assert "unpin" in (refused.value.cure or "")
     assert skill(home, "good").status is SkillStatus.ACTIVE
-    assert changes.adjustment(home.home.facts, "crab", one.id).state == "applied"
-    changes.unpin(home.runtime, "crab", "skill:good")
-    changes.undo(home.runtime, "crab", one.id, "owner")
+    assert changes.find_adjustment(home.home.facts, "crab", one.id).state == "applied"
+    changes.unpin_learned_subject(home.runtime, "crab", "skill:good")
+    changes.undo_adjustment(home.runtime, "crab", one.id, "owner")
     assert skill(home, "good").status is SkillStatus.CANDIDATE
 
 
@@ -113,15 +113,15 @@ def test_a_slower_night_ends_nothing_that_its_owner_has_followed_meanwhile(home:
     learner(home)
     first = _made(home, CHEAP, proposed=True)
     slower = _change(home, DEAR, proposed=True)
-    follow(home.runtime, "crab", first.id, "owner")
+    follow_proposal(home.runtime, "crab", first.id, "owner")
     with pytest.raises(Conflict, match="is applied by now"):
-        changes.write(home.runtime.home.facts, "crab", slower)
+        changes.write_adjustment(home.runtime.home.facts, "crab", slower)
     assert _states(home) == ["applied"]
     newer = _made(home, DEAR, proposed=True)
     slower = _change(home, BOTH, proposed=True)
     newest = _made(home, BOTH, proposed=True)
-    changes.write(home.runtime.home.facts, "crab", slower)
-    assert changes.adjustment(home.home.facts, "crab", newer.id).ended_by == newest.id
+    changes.write_adjustment(home.runtime.home.facts, "crab", slower)
+    assert changes.find_adjustment(home.home.facts, "crab", newer.id).ended_by == newest.id
 
 
 def test_a_report_lies_beside_what_somebody_else_wrote_and_says_so(home: House) -> None:
@@ -131,7 +131,7 @@ def test_a_report_lies_beside_what_somebody_else_wrote_and_says_so(home: House) 
     files = home.home.files
     files.write("crab", f"{path}.md", b"my own notes", condition=ABSENT, clean=True)
     home.clock.advance(86_400)
-    looked = look(home.runtime, "crab", "daily")
+    looked = review_agent_now(home.runtime, "crab", "daily")
     assert (looked.report, looked.problem) == ((f"{path}.night.md", f"{path}.ja.md"), "")
     assert told(home, "2026-01-05") == "my own notes"
     assert f"`{path}.md` is not a report of the night" in told(home, "2026-01-05.night")
@@ -141,7 +141,7 @@ def test_a_report_lies_beside_what_somebody_else_wrote_and_says_so(home: House) 
 def _change(home: House, weights: dict[str, float], **more: Any) -> LearningChange:
     """A mix that a night made, or proposed, of what it has read by now."""
     home.clock.advance(1)
-    now, before = home.clock.now(), telling(mix_of(mind(home), CHAT))
+    now, before = home.clock.now(), describe_mix(mix_of(mind(home), CHAT))
     state = AdjustmentState.PROPOSED if more.pop("proposed", False) else AdjustmentState.APPLIED
     made = Adjustment(
         id=adjustment_id(now, "night"),
@@ -155,16 +155,18 @@ def _change(home: House, weights: dict[str, float], **more: Any) -> LearningChan
         by="night",
         state=state,
     )
-    ends = changes.open_of(changes.adjustments(home.home.facts, "crab"), SUBJECT)
+    ends = changes.open_adjustments_of(
+        changes.page_of_adjustments(home.home.facts, "crab"), SUBJECT
+    )
     if state is AdjustmentState.PROPOSED:
         return LearningChange(made, ends=tuple(each for each in ends if each.state is state))
     return LearningChange(made, apply_mix(CHAT, before, made.after), ends)
 
 
 def _made(home: House, weights: dict[str, float], **more: Any) -> Adjustment:
-    return changes.write(home.runtime.home.facts, "crab", _change(home, weights, **more))
+    return changes.write_adjustment(home.runtime.home.facts, "crab", _change(home, weights, **more))
 
 
 def _states(home: House) -> list[str]:
     """Where all changes stand, the newest first."""
-    return [each.state.value for each in changes.adjustments(home.home.facts, "crab")]
+    return [each.state.value for each in changes.page_of_adjustments(home.home.facts, "crab")]

@@ -4,10 +4,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from opencrab.domain.turn.turn import Trigger, TurnStatus
-from opencrab.engine.agents.vital_signs import bring_to_life
+from opencrab.engine.agents.vital_signs import create_vital_signs
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider
-from opencrab.engine.world.binding import Reception, bind, place, receive
+from opencrab.engine.world.binding import (
+    Reception,
+    bind_to_world,
+    receive_world_message,
+    world_of_agent,
+)
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.world.reference import ReferenceWorld
@@ -29,26 +34,29 @@ def test_a_bounty_is_claimed_with_a_heartbeat_and_the_owners_leave(
         Reply(text="引き受けました"),
     )
     house.agent("crab", steps)
-    bring_to_life(house.runtime, house.home.agents.get("crab"))
-    crab = kingdom.admit(bind(house.runtime, "crab", kingdom.binding(balance=30)))
+    create_vital_signs(house.runtime, house.home.agents.get("crab"))
+    crab = kingdom.admit(bind_to_world(house.runtime, "crab", kingdom.binding(balance=30)))
 
     bounty = {"kind": "bounty", "bounty_id": "b1", "reward": 50}
     event = kingdom.say(crab.key_id, "EVENT", bounty)
-    assert receive(house.runtime, kingdom.allocation(crab, 5)) is Reception.TAKEN
-    assert [receive(house.runtime, event) for _ in range(2)] == [Reception.TAKEN, Reception.AGAIN]
+    assert receive_world_message(house.runtime, kingdom.allocation(crab, 5)) is Reception.TAKEN
+    assert [receive_world_message(house.runtime, event) for _ in range(2)] == [
+        Reception.TAKEN,
+        Reception.AGAIN,
+    ]
 
     house.later(61)
-    (asked,) = approvals.page(house.runtime.home.facts, decided=False)
+    (asked,) = approvals.page_of_approvals(house.runtime.home.facts, decided=False)
     turn = house.turn(asked.turn_id)
     assert (turn.trigger, turn.status) == (Trigger.HEARTBEAT, TurnStatus.WAITING)
     assert turn.taint, "an event of a world is foreign words"
     assert kingdom.heard == []
-    while pending := approvals.page(house.runtime.home.facts, decided=False):
-        approvals.decide(house.runtime, pending[0].id, approved=True, who=OWNER)
+    while pending := approvals.page_of_approvals(house.runtime.home.facts, decided=False):
+        approvals.decide_approval(house.runtime, pending[0].id, approved=True, who=OWNER)
         house.work()
 
     assert house.turn(turn.id).status is TurnStatus.COMPLETED
     assert [name for name, _ in kingdom.heard] == ["BOUNTY_CLAIM", "BALANCE_QUERY"]
-    assert place(house.runtime.home, "crab").units == 3
+    assert world_of_agent(house.runtime.home, "crab").units == 3
     assert kingdom.deliver(house.runtime) == [Reception.TAKEN]
-    assert place(house.runtime.home, "crab").reputation == 0.5
+    assert world_of_agent(house.runtime.home, "crab").reputation == 0.5

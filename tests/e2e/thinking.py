@@ -3,7 +3,7 @@
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.models.routing import Routing
-from opencrab.domain.money.budget import INSTALLATION, agent_scope
+from opencrab.domain.money.budget import INSTALLATION, agent_budget_scope
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import Language
@@ -50,4 +50,6 @@ def rows(house: House) -> list[UsageRow]:
 
 def drawn(house: House) -> set[int]:
     """What the budgets of the agent and of the installation say: one number when they agree."""
-    return {house.home.budgets.drawn(scope, DAY) for scope in (INSTALLATION, agent_scope("crab"))}
+    return {
+        house.home.budgets.drawn(scope, DAY) for scope in (INSTALLATION, agent_budget_scope("crab"))
+    }

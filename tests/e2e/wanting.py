@@ -4,7 +4,7 @@ from typing import Any
 
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.value import Language
-from opencrab.engine.autonomy.due_items import admit_item
+from opencrab.engine.autonomy.due_items import admit_due_item
 from opencrab.engine.goals.queue import GoalBoard
 from tests.crash.outside import Reply, Script
 from tests.e2e.house import House
@@ -55,6 +55,6 @@ def begins(house: House, way: Any) -> Any:
     begun = way(house.runtime, board, now)
     house.home.facts.commit(*board.facts, due=tuple(board.due))
     for item in board.due:
-        admit_item(house.runtime, item)
+        admit_due_item(house.runtime, item)
         house.home.due.done(item.id)
     return begun

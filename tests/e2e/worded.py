@@ -6,7 +6,7 @@ from typing import Any
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import NotFound
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.learning.report_wording import WORDING, Wording
+from opencrab.domain.learning.report_wording import WORDING, ReportWording
 from opencrab.domain.turn.turn import Turn
 from tests.crash.outside import Reply
 from tests.e2e.house import House
@@ -37,8 +37,8 @@ def turns(house: House) -> list[Turn]:
     return found
 
 
-def wording(house: House) -> Wording:
+def wording(house: House) -> ReportWording:
     """What became of the words for the first day."""
     fact = house.home.facts.get("crab", WORDING, DAY)
     assert fact is not None
-    return fact.read(Wording)
+    return fact.read(ReportWording)

@@ -9,9 +9,9 @@ from opencrab.adapters.web.address import Address
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.conversation.message import Audience
-from opencrab.domain.turn.record import ApprovalDecision, Call, ModelIntent, ModelResult
+from opencrab.domain.turn.record import ActionCall, ApprovalDecision, ModelIntent, ModelResult
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.turn.journal import Change
+from opencrab.ports.turn.journal import TurnChange
 from opencrab.ports.workspace.files import FileInfo
 from tests.hostile.playing import Totals, play
 from tests.hostile.world import Bug, World
@@ -30,7 +30,7 @@ class Over:
 class LinesForgetTaint(Over):
     """An agent's lines do not tell that they were written after foreign words."""
 
-    def commit(self, change: Change) -> Any:
+    def commit(self, change: TurnChange) -> Any:
         lines = tuple(line.replaced(taint=False) for line in change.lines)
         return self.inner.commit(replace(change, lines=lines))
 
@@ -86,7 +86,7 @@ class ApprovedForAnything(Over):
         return replace(claimed, records=tuple(records))
 
 
-def _swapped(record: Any, call: Call, other: Call) -> Any:
+def _swapped(record: Any, call: ActionCall, other: ActionCall) -> Any:
     if isinstance(record, ApprovalDecision) and record.call_id == call.id:
         return record.replaced(argument_hash=other.argument_hash)
     if isinstance(record, ModelResult) and record.answer is not None:
@@ -98,7 +98,7 @@ def _swapped(record: Any, call: Call, other: Call) -> Any:
 class BudgetIgnored(Over):
     """A block is drawn although the budget is used up."""
 
-    def commit(self, change: Change) -> Any:
+    def commit(self, change: TurnChange) -> Any:
         draws = tuple(draw.replaced(limit_micro_usd=None) for draw in change.draws)
         return self.inner.commit(replace(change, draws=draws))
 
@@ -108,9 +108,9 @@ class ReservedLate(Over):
 
     def __init__(self, inner: Any, world: World) -> None:
         super().__init__(inner, world)
-        self._kept: dict[str, Change] = {}
+        self._kept: dict[str, TurnChange] = {}
 
-    def commit(self, change: Change) -> Any:
+    def commit(self, change: TurnChange) -> Any:
         if any(isinstance(record, ModelIntent) for record in change.records):
             self._kept[change.turn.id] = change
             return change.turn
@@ -126,7 +126,7 @@ class ReservedLate(Over):
 class StepsForgotten(Over):
     """Nobody counts how often a turn has called a model."""
 
-    def commit(self, change: Change) -> Any:
+    def commit(self, change: TurnChange) -> Any:
         return self.inner.commit(replace(change, turn=change.turn.replaced(attempts=0)))
 
 
@@ -169,7 +169,7 @@ class WorkspacesShared(Over):
 class QuarantineIgnored(Over):
     """A skill counts from the moment it was learned."""
 
-    def commit(self, change: Change) -> Any:
+    def commit(self, change: TurnChange) -> Any:
         facts = tuple(_active(fact) for fact in change.facts)
         return self.inner.commit(replace(change, facts=facts))
 

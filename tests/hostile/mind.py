@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel
 
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price, Usage
-from opencrab.domain.turn.record import Answer, Call, Reflection
+from opencrab.domain.turn.record import ActionCall, ModelAnswer, Reflection
 from opencrab.ports.models.model import ChatMessage, ChatModel, ChatRequest, ModelInfo
 from opencrab.ports.turn.action import Action
 from tests.hostile import arguments, words
@@ -81,9 +81,11 @@ class Mouth:
     actions: tuple[Action, ...]
     watcher: Sees
     failing: float = 0.04
-    last: list[Call] = field(default_factory=list)
+    last: list[ActionCall] = field(default_factory=list)
 
-    def answer(self, request: ChatRequest, dirty: tuple[str, ...]) -> tuple[str, tuple[Call, ...]]:
+    def answer(
+        self, request: ChatRequest, dirty: tuple[str, ...]
+    ) -> tuple[str, tuple[ActionCall, ...]]:
         """A text and calls; either may be missing."""
         dice = self.dice
         read = _read(request)
@@ -99,7 +101,7 @@ class Mouth:
         text = words.text(dice, read, dirty, self.watcher.mint) if way > 0.8 else ""
         return text, tuple(self.last)
 
-    def _summary(self, read: str, dirty: tuple[str, ...]) -> tuple[str, tuple[Call, ...]]:
+    def _summary(self, read: str, dirty: tuple[str, ...]) -> tuple[str, tuple[ActionCall, ...]]:
         """A summary with every secret and every foreign word in it, or what is none."""
         dice = self.dice
         way = dice.random()
@@ -112,7 +114,7 @@ class Mouth:
         body = f"{words.text(dice, read, dirty, self.watcher.mint)} {told}"
         return f"{title}\n{body * (400 if way < _OVERLONG else 1)}", ()
 
-    def _call(self, read: str, dirty: tuple[str, ...]) -> Call:
+    def _call(self, read: str, dirty: tuple[str, ...]) -> ActionCall:
         dice = self.dice
         action = dice.choice(self.actions)
         if dice.random() < 0.15:
@@ -124,7 +126,7 @@ class Mouth:
         if dice.random() < 0.15:
             given = arguments.twisted(given, dice)
         name, given = self._wrapped(self._named(action.name), given)
-        return Call(id=dice.choice(("x", "c1_0", "", "c1_1")), name=name, arguments=given)
+        return ActionCall(id=dice.choice(("x", "c1_0", "", "c1_1")), name=name, arguments=given)
 
     def _named(self, name: str) -> str:
         way = self.dice.random()
@@ -203,11 +205,11 @@ class HostileModel:
     def encode(self, request: ChatRequest) -> bytes:
         return _read(request).encode("utf-8", "replace")
 
-    def chat(self, request: ChatRequest, body: bytes) -> Answer:
+    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
         mouth, dice = self._mouth, self._mouth.dice
         dirty = mouth.watcher.sees(request, body)
         if dice.random() < mouth.failing:
-            raise Unanswered("failed on purpose", dice.choice(tuple(Fault)), billed=False)
+            raise ModelCallFailed("failed on purpose", dice.choice(tuple(Fault)), billed=False)
         text, calls = mouth.answer(request, dirty)
         usage = Usage(
             input_tokens=int(len(body) * dice.random()),
@@ -215,7 +217,9 @@ class HostileModel:
         )
         mouth.watcher.billed(PRICE.cost(usage))
         thought = Reflection(judgment=text[:200]) if dice.random() < 0.1 else None
-        return Answer(text=text, calls=calls, thought=thought, model=self.info.name, usage=usage)
+        return ModelAnswer(
+            text=text, calls=calls, thought=thought, model=self.info.name, usage=usage
+        )
 
 
 def _read(request: ChatRequest) -> str:

@@ -11,19 +11,19 @@ from opencrab.domain.approvals.approval import Approval
 from opencrab.domain.conversation.message import Channel, Message, Sender, TextPart
 from opencrab.domain.errors import Conflict, OpenCrabError, Refused
 from opencrab.domain.goals.goal import GOAL, Goal
-from opencrab.domain.learning.skill_lifecycle import lesson
+from opencrab.domain.learning.skill_lifecycle import skill_lesson
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.skills.skill import SKILL
 from opencrab.domain.turn.turn import Trigger
 from opencrab.engine.approvals import approvals, grants
 from opencrab.engine.autonomy.sweep import sweep
-from opencrab.engine.conversation.delivery import deliver
+from opencrab.engine.conversation.delivery import deliver_utterance
 from opencrab.engine.goals import instructions
 from opencrab.engine.learning import feedback
-from opencrab.engine.skills.owner import Keeper
+from opencrab.engine.skills.owner import SkillOwner
 from opencrab.engine.turn import control
-from opencrab.engine.turn.admission import admit
-from opencrab.engine.turn.background import run_background
+from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.background import run_background_turn
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.turn.queue import Delivery
@@ -70,7 +70,7 @@ def say(world: World, who: str) -> None:
     )
     trigger = Trigger.HEARTBEAT if who == "beat" else Trigger.MESSAGE
     try:
-        admit(world.runtime, session_id, message, trigger=trigger)
+        admit_message(world.runtime, session_id, message, trigger=trigger)
     except Conflict:
         if session_id != SAFE:
             world.sessions[name] = f"{name}-{number}"
@@ -111,7 +111,7 @@ def _turn(world: World, delivery: Delivery) -> MessageOutcome:
 
 
 def _delivery(world: World, delivery: Delivery) -> MessageOutcome:
-    return deliver(world.runtime, delivery)
+    return deliver_utterance(world.runtime, delivery)
 
 
 def _compaction(world: World, delivery: Delivery) -> MessageOutcome:
@@ -119,7 +119,7 @@ def _compaction(world: World, delivery: Delivery) -> MessageOutcome:
     # A message names the turn of a summary, or a session that has grown: that one asks no model.
     watcher.running = json.loads(delivery.body).get("turn")
     try:
-        return run_background(world.runtime, delivery, Pace())
+        return run_background_turn(world.runtime, delivery, Pace())
     finally:
         watcher.running = None
 
@@ -141,11 +141,11 @@ def undertake(world: World) -> None:
     dice = world.dice
     source, authority, who = dice.choice((_PEOPLE["owner"], _PEOPLE["user"]))
     number = world.watcher.counts["instructions"] = world.watcher.counts["instructions"] + 1
-    instructions.undertake(
+    instructions.start_instruction(
         world.runtime,
         dice.choice(sorted(AGENTS)),
         instructions.NewInstruction(instruction=dice.choice(words.PLAIN)),
-        instructions.Asker(who, who, source, authority),
+        instructions.InstructionGiver(who, who, source, authority),
         key=f"k{number}",
     )
 
@@ -162,40 +162,42 @@ def handle_goal(world: World) -> None:
     if goal is None:
         return
     runtime, dice = world.runtime, world.dice
-    asker = instructions.Asker("yuki", "yuki", Source.REST, Authority.USER)
+    asker = instructions.InstructionGiver("yuki", "yuki", Source.REST, Authority.USER)
     way = dice.choice(("pause", "resume", "resume", "cancel", "steer"))
     if way == "pause":
-        instructions.pause(runtime, *goal, by="owner")
+        instructions.pause_goal_by_label(runtime, *goal, by="owner")
     elif way == "resume":
-        instructions.resume(runtime, *goal)
+        instructions.resume_goal(runtime, *goal)
     elif way == "cancel":
-        instructions.cancel(runtime, *goal, by="owner")
+        instructions.cancel_goal(runtime, *goal, by="owner")
     else:
         number = world.watcher.counts["steered"] = world.watcher.counts["steered"] + 1
-        instructions.steer(runtime, *goal, dice.choice(words.PLAIN), asker=asker, key=f"s{number}")
+        instructions.steer_goal(
+            runtime, *goal, dice.choice(words.PLAIN), asker=asker, key=f"s{number}"
+        )
 
 
 def stop(world: World) -> None:
     """The owner stops some turn."""
     if world.watcher.turns:
         turn_id = world.dice.choice(sorted(world.watcher.turns))
-        control.stop(world.runtime, turn_id, by="owner")
+        control.stop_turn(world.runtime, turn_id, by="owner")
 
 
 def decide(world: World, *, approved: bool) -> None:
     """The owner decides about a call that waits, or somebody tries who may not."""
-    waiting = approvals.page(world.runtime.home.facts, decided=False)
+    waiting = approvals.page_of_approvals(world.runtime.home.facts, decided=False)
     if not waiting:
         return
     chosen = world.dice.choice(waiting)
     if world.dice.random() < 0.2:
         with suppress(Refused):
-            approvals.decide(world.runtime, chosen.id, approved=True, who=USER)
+            approvals.decide_approval(world.runtime, chosen.id, approved=True, who=USER)
             world.watcher.problem("somebody who is no owner decided")
         return
     if approved:
         agree(world, chosen)
-    approvals.decide(world.runtime, chosen.id, approved=approved, who=OWNER)
+    approvals.decide_approval(world.runtime, chosen.id, approved=approved, who=OWNER)
 
 
 def agree(world: World, asked: Approval) -> None:
@@ -214,7 +216,7 @@ def grant(world: World) -> None:
     if given and dice.random() < 0.3:
         chosen = dice.choice(given)
         with suppress(OpenCrabError):
-            grants.revoke(world.runtime.home.facts, agent_id, chosen.id)
+            grants.revoke_grant(world.runtime.home.facts, agent_id, chosen.id)
         return
     new = grants.NewGrant(
         actions=dice.choice(((), ("ring_gong",), ("publish_page", "web_fetch"))),
@@ -222,7 +224,7 @@ def grant(world: World) -> None:
         calls=dice.choice((1, 3, 50)),
         hours=dice.choice((1, 48)),
     )
-    made = grants.grant(
+    made = grants.grant_approval_in_advance(
         world.runtime, agent_id, new, by="owner", grant_id=f"grant{len(watcher.grants)}"
     )
     watcher.grants.append(made)
@@ -232,7 +234,7 @@ def keep_skill(world: World) -> None:
     """The owner approves, switches, retires, restores or writes a skill."""
     dice, watcher = world.dice, world.watcher
     agent_id = dice.choice(sorted(AGENTS))
-    keeper = Keeper(world.runtime, agent_id, "owner")
+    keeper = SkillOwner(world.runtime, agent_id, "owner")
     facts = world.raw.facts.page(agent_id, SKILL, limit=50)
     names = [fact.id for fact in facts] + ["autonomous", "llm-selection", "knowledge-vault"]
     name = dice.choice(names)
@@ -243,7 +245,7 @@ def keep_skill(world: World) -> None:
                 watcher.vouched |= set(words.FOREIGN.findall(str(fact.body)))
         keeper.approve(name)
     elif way == "put":
-        keeper.put(lesson("owners-own", "today ノート", guidance="Write it down."))
+        keeper.put(skill_lesson("owners-own", "today ノート", guidance="Write it down."))
     else:
         moves: dict[str, Callable[[str], Any]] = {
             "toggle": keeper.toggle, "retire": keeper.retire, "restore": keeper.restore,
@@ -257,7 +259,9 @@ def remark(world: World) -> None:
     if ended:
         number = world.watcher.counts["remarks"] = world.watcher.counts["remarks"] + 1
         turn_id = world.dice.choice(sorted(ended))
-        feedback.give(world.runtime, turn_id, by="yuki", thumbs="down", remark="", key=f"f{number}")
+        feedback.give_feedback(
+            world.runtime, turn_id, by="yuki", thumbs="down", remark="", key=f"f{number}"
+        )
 
 
 def upload(world: World) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from opencrab.actions import GROUPS, Group, Registry
-from opencrab.adapters.web.fetch import Pages
+from opencrab.adapters.web.fetch import HttpPages
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.conversation.message import Channel as Place
 from opencrab.domain.conversation.message import Utterance
@@ -113,7 +113,7 @@ class Internet:
         self.net = Net(self._answer)
         self.numbers: list[str] = []
 
-    def pages(self) -> Pages:
+    def pages(self) -> HttpPages:
         """The product's own fetching over it."""
         return self.net.pages(*words.ALLOWED)
 

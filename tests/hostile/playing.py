@@ -106,23 +106,23 @@ def _work(world: World) -> None:
 
 def _free(world: World) -> None:
     """Decide one way or the other, and go on with goals or give them up."""
-    for asked in approvals.page(world.runtime.home.facts, decided=False):
+    for asked in approvals.page_of_approvals(world.runtime.home.facts, decided=False):
         yes = world.dice.random() < 0.5
         if yes:
             agree(world, asked)
-        _try(lambda asked=asked, yes=yes: approvals.decide(
+        _try(lambda asked=asked, yes=yes: approvals.decide_approval(
             world.runtime, asked.id, approved=yes, who=OWNER
         ))  # fmt: skip
     for agent_id in AGENTS:
         for fact in world.raw.facts.page(agent_id, GOAL, limit=200):
             goal = fact.read(Goal)
             if goal.pause is not None and not goal.status.is_end:
-                way = instructions.resume if world.dice.random() < 0.2 else _cancel
+                way = instructions.resume_goal if world.dice.random() < 0.2 else _cancel
                 _try(lambda way=way, goal=goal: way(world.runtime, goal.agent_id, goal.id))
 
 
 def _cancel(runtime: object, agent_id: str, label: str) -> object:
-    return instructions.cancel(runtime, agent_id, label, by="owner")  # type: ignore[arg-type]
+    return instructions.cancel_goal(runtime, agent_id, label, by="owner")  # type: ignore[arg-type]
 
 
 def _try(act: object) -> None:
@@ -160,7 +160,7 @@ def rest_problems(world: World) -> list[str]:
     found = [*_money(world), *(problem for agent in AGENTS for problem in _caps(world, agent))]
     if world.outside() != world.outside_before:
         found.append("a file outside of the workspaces was changed or made")
-    if approvals.page(world.runtime.home.facts, decided=False):
+    if approvals.page_of_approvals(world.runtime.home.facts, decided=False):
         found.append("approvals are open although no turn waits")
     for turn in _turns(world):
         if turn.status.is_end:

@@ -74,7 +74,7 @@ def test_a_goal_whose_name_has_several_lines_begins(house: House) -> None:
     session = house.home.sessions.get(goal.session_id)
     assert session.name is not None
     assert session.name.startswith("G1 整理する もっと")
-    assert instructions.cancel(house.runtime, "amy", "G1", by="owner").status.is_end
+    assert instructions.cancel_goal(house.runtime, "amy", "G1", by="owner").status.is_end
 
 
 def test_the_public_does_not_read_what_was_found_for_the_owner(

@@ -8,15 +8,15 @@ from typing import Any
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Audience, Line
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.skills.skill import SkillStatus
 from opencrab.domain.turn.action import FileDeleted, FileWritten
 from opencrab.domain.turn.record import ActionIntent, CallResult, ModelIntent, ModelResult, Record
 from opencrab.domain.turn.turn import Trigger, Turn
-from opencrab.engine.stored_record import resolve_pointers
+from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.ports.models.model import ChatMessage, ChatRequest
 from opencrab.ports.turn.action import Action, ActionContext
-from opencrab.ports.turn.journal import Admission, Change
+from opencrab.ports.turn.journal import AdmittedMessage, TurnChange
 from tests.hostile import words
 from tests.hostile.law import (
     BESIDE,
@@ -246,7 +246,7 @@ class Watcher:
 
     # What is stored.
 
-    def admitted(self, admission: Admission) -> None:
+    def admitted(self, admission: AdmittedMessage) -> None:
         for turn in admission.turns:
             self.turns.setdefault(turn.id, turn)
             self.authorities.setdefault(turn.id, turn.authority)
@@ -254,9 +254,9 @@ class Watcher:
     def claimed(self, turn: Turn) -> None:
         self.turns[turn.id] = turn
 
-    def committed(self, change: Change, stored: Turn) -> None:
+    def committed(self, change: TurnChange, stored: Turn) -> None:
         turn = self.turns[stored.id] = stored
-        for record in resolve_pointers(change.records, self.home.blobs):
+        for record in resolve_record_pointers(change.records, self.home.blobs):
             self._recorded(turn, record)
         for line in change.lines:
             self._lined(turn, line)
@@ -312,7 +312,7 @@ class Watcher:
             if canary.token in text and other:
                 self.problem(f"{canary.token} in a private line of {turn.agent_id}")
 
-    def _kept(self, turn: Turn, fact: Fact) -> None:
+    def _kept(self, turn: Turn, fact: Document) -> None:
         authority = self.authorities.get(turn.id)
         if authority in OUTSIDERS and turn.task is None:
             allowed = OF_PEERS if authority is Authority.PEER else BESIDE
@@ -340,7 +340,7 @@ class Watcher:
             if heard[0] != canary.session and heard != ("", "private"):
                 self.problem(f"{canary.token} in a summary that {heard} hear")
 
-    def kept(self, fact: Fact) -> None:
+    def kept(self, fact: Document) -> None:
         """A fact was written, by a turn or by a person."""
         body = fact.body or {}
         if fact.kind == "goal":
@@ -349,7 +349,7 @@ class Watcher:
         if by_peer and _is_live(body) and not body.get("approved_by"):
             self.problem(f"skill {fact.id} of a peer is live without an owner")
 
-    def _goal(self, fact: Fact, body: dict[str, Any]) -> None:
+    def _goal(self, fact: Document, body: dict[str, Any]) -> None:
         for name, status in _stages(fact, body):
             before = self.ended.get(name)
             if before is not None and before != status:
@@ -363,7 +363,7 @@ def _is_live(skill: dict[str, Any]) -> bool:
     return SkillStatus(skill.get("status", SkillStatus.ACTIVE)).is_live
 
 
-def _stages(fact: Fact, body: dict[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:
+def _stages(fact: Document, body: dict[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:
     yield (fact.owner, fact.id), str(body.get("status", "pending"))
     for task in body.get("tasks", ()):
         yield (fact.owner, str(task["id"])), str(task.get("status", "pending"))

@@ -22,14 +22,14 @@ from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.exchange import Transport
 from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
 from opencrab.domain.models.routing import Use
-from opencrab.domain.turn.record import Answer
+from opencrab.domain.turn.record import ModelAnswer
 from opencrab.ports.models.model import (
     ActionSchema,
+    CallReturn,
     ChatMessage,
     ChatModel,
     ChatRequest,
     ModelInfo,
-    Returned,
 )
 
 WEATHER = ActionSchema(
@@ -77,12 +77,12 @@ class Live:
         """The model, of a provider that is changed so."""
         return self.models(**changes).get(self.name)
 
-    def chat(self, request: ChatRequest) -> Answer:
+    def chat(self, request: ChatRequest) -> ModelAnswer:
         """The answer to a request."""
         model = self.chat_model()
         return model.chat(request, model.encode(request))
 
-    def asked(self, text: str, *more: ChatMessage | Returned, **changes: Any) -> ChatRequest:
+    def asked(self, text: str, *more: ChatMessage | CallReturn, **changes: Any) -> ChatRequest:
         """A request with few words; a model that thinks needs room for its thoughts as well."""
         wanted = {
             "model": self.model,

@@ -7,7 +7,7 @@ from base64 import b64encode
 import jsonschema
 import pytest
 
-from opencrab.ports.models.model import ChatMessage, Image, Returned
+from opencrab.ports.models.model import CallReturn, ChatMessage, Image
 from tests.live.conftest import WEATHER, Live
 
 pytestmark = pytest.mark.live
@@ -71,7 +71,9 @@ def test_what_a_call_came_to_is_understood(live: Live) -> None:
     first = live.acting("What is the weather in Tokyo?")
     called = live.chat(first)
     said = ChatMessage("assistant", "", calls=called.calls, replay=called.replay)
-    results = [Returned(call.id, call.name, '{"sky":"晴れ","celsius":22}') for call in called.calls]
+    results = [
+        CallReturn(call.id, call.name, '{"sky":"晴れ","celsius":22}') for call in called.calls
+    ]
     answer = live.chat(live.asked(first.turns[0].text, said, *results, actions=(WEATHER,)))  # type: ignore[union-attr]
     assert answer.usage.is_counted
     assert live.is_random or "22" in answer.text

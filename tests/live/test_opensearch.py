@@ -15,8 +15,8 @@ from opencrab.adapters.search_rows import Batch
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.aws.search import signer
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.memory.search_row import Row, RowKind
-from opencrab.ports.memory.search import Query
+from opencrab.domain.memory.search_row import RowKind, SearchRow
+from opencrab.ports.memory.search import SearchQuery
 from tests.bench.opensearch_system import ToldPast
 from tests.opensearch.porter import stem
 
@@ -30,8 +30,8 @@ def wait(seconds: float) -> None:
     Event().wait(seconds)
 
 
-def row(number: int, text: str) -> Row:
-    return Row(
+def row(number: int, text: str) -> SearchRow:
+    return SearchRow(
         session_id="s1",
         sequence=number,
         kind=RowKind.SPEECH,
@@ -76,8 +76,8 @@ def test_what_was_indexed_is_found_within_two_minutes(
     past = ToldPast([])
     search = OpenSearch(client, stage, past, SystemClock())
     for question, answer in (("蟹", 0), ("who walks", 2), ("cafe", 3)):
-        assert search.search(agent_id, Query(question))[0].row.text == TEXTS[answer]
-    neighbour = search.search(agent_id, Query("蟹はどこ"))[1]
+        assert search.search(agent_id, SearchQuery(question))[0].row.text == TEXTS[answer]
+    neighbour = search.search(agent_id, SearchQuery("蟹はどこ"))[1]
     assert (neighbour.row.text, neighbour.why) == (TEXTS[1], ("neighbour",))
 
 

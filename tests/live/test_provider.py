@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.ports.models.model import ChatModel, ChatRequest
 from tests.live.conftest import SECONDS, Live
 
@@ -19,8 +19,8 @@ SURELY_CACHING = {"anthropic", "llamacpp"}
 _FACTS = "A crab walks sideways, has ten legs and carries its house upon its back. "
 
 
-def _refused(model: ChatModel, request: ChatRequest) -> Unanswered:
-    with pytest.raises(Unanswered) as refused:
+def _refused(model: ChatModel, request: ChatRequest) -> ModelCallFailed:
+    with pytest.raises(ModelCallFailed) as refused:
         model.chat(request, model.encode(request))
     return refused.value
 

@@ -14,15 +14,15 @@ from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint, Wire
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import FREE
-from opencrab.domain.turn.record import Answer
+from opencrab.domain.turn.record import ModelAnswer
 from opencrab.ports.models.model import (
     ActionSchema,
+    CallReturn,
     ChatMessage,
     ChatModel,
     ChatRequest,
     ModelInfo,
     Models,
-    Returned,
 )
 from tests.llama.server import LlamaServer
 
@@ -111,7 +111,7 @@ class Parting:
         return self.transport.open(url, headers=alone, body=body, timeout_seconds=timeout_seconds)
 
 
-def asked(*turns: ChatMessage | Returned, **changes: Any) -> ChatRequest:
+def asked(*turns: ChatMessage | CallReturn, **changes: Any) -> ChatRequest:
     """A request; the changes are its fields."""
     wanted = {
         "model": MODEL,
@@ -138,7 +138,7 @@ class Demanding:
     """
 
     models: Models
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[ModelAnswer] = field(default_factory=list)
 
     @property
     def routing(self) -> Routing:
@@ -154,7 +154,7 @@ class Demanding:
 @dataclass(frozen=True)
 class _Demanded:
     model: ChatModel
-    answers: list[Answer]
+    answers: list[ModelAnswer]
 
     @property
     def info(self) -> ModelInfo:
@@ -162,10 +162,10 @@ class _Demanded:
 
     def encode(self, request: ChatRequest) -> bytes:
         """The first step demands a call; afterwards there is nothing left to call."""
-        if any(isinstance(turn, Returned) for turn in request.turns):
+        if any(isinstance(turn, CallReturn) for turn in request.turns):
             return self.model.encode(replace(request, actions=()))
         return self.model.encode(replace(request, require_action=True))
 
-    def chat(self, request: ChatRequest, body: bytes) -> Answer:
+    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
         self.answers.append(self.model.chat(request, body))
         return self.answers[-1]

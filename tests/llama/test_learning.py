@@ -22,14 +22,14 @@ from opencrab.domain.learning.review_period import Looked
 from opencrab.domain.models.optimization import Aim, Leave
 from opencrab.domain.models.routing import LlmConfig, Use
 from opencrab.domain.money.budget import Price
-from opencrab.domain.statistics.confidence import estimate
+from opencrab.domain.statistics.confidence import estimate_mean
 from opencrab.domain.usage.ledger import Period, UsageRow
 from opencrab.domain.value import Language
 from opencrab.engine.insight.what_if import WhatIf, what_if
 from opencrab.engine.learning import feedback
-from opencrab.engine.learning.nightly.run import look
+from opencrab.engine.learning.nightly.run import review_agent_now
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.admission import admit_message
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.learning import load_known
@@ -81,13 +81,13 @@ class Week:
         """A real turn that a person thinks something of."""
         self.turns += 1
         said = message(f"{self.turns} 匹の蟹について話してください。", f"m{self.turns}", None)
-        (turn,) = admit(self.runtime, "s", said)
+        (turn,) = admit_message(self.runtime, "s", said)
         queue = self.runtime.home.turns
         while (delivery := queue.receive(visibility_seconds=600, wait_seconds=0)) is not None:
             assert run_turn(self.runtime, delivery, Pace()) is MessageOutcome.FINISHED
             queue.done(delivery.receipt)
         thumbs: feedback.Thumbs = "up" if liked else "down"
-        feedback.give(self.runtime, turn.id, by="p", thumbs=thumbs, remark="", key=turn.id)
+        feedback.give_feedback(self.runtime, turn.id, by="p", thumbs=thumbs, remark="", key=turn.id)
         self.clock.advance(600)
 
     def rows(self, model: str) -> list[UsageRow]:
@@ -145,7 +145,7 @@ def week(seeded: LlamaServer, tmp_path_factory: pytest.TempPathFactory) -> Itera
                 home.agents.save(home.agents.get("crab").agent.replaced(model=None))
             now = clock.now()
             clock.advance(DAY - (now - now.replace(hour=9, minute=0)).total_seconds())
-            look(runtime, "crab", "daily")
+            review_agent_now(runtime, "crab", "daily")
         yield lived
     database.close()
 
@@ -154,7 +154,7 @@ def week(seeded: LlamaServer, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def sunday(week: Week) -> Looked:
     """The look at the whole week, once it is over."""
     week.clock.advance(DAY * (7 - DAYS))
-    return look(week.runtime, "crab", "weekly")
+    return review_agent_now(week.runtime, "crab", "weekly")
 
 
 def test_the_weekly_report_tells_what_the_ledger_says(week: Week, sunday: Looked) -> None:
@@ -180,7 +180,7 @@ def test_the_weekly_report_tells_what_the_ledger_says(week: Week, sunday: Looked
         assert f"`{name}`: 呼び出し {len(rows)} 回(失敗 0 回)" in japanese
     assert f"{spent / 1_000_000:.4f} USD" in english
     for key, told in load_known(week.runtime.home.facts, "crab").evidence.models.items():
-        quality = estimate(told.quality)
+        quality = estimate_mean(told.quality)
         assert quality is not None
         assert quality.n == (1 if key.endswith(FAST) else DAYS * TURNS)
         subject, _, name = key.rpartition("/")

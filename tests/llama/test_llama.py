@@ -9,8 +9,8 @@ from opencrab.adapters.providers.catalogue.detect import detect_local
 from opencrab.adapters.providers.transport.exchange import Transport
 from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
 from opencrab.adapters.providers.vendor import VendorEmbedder, provider_health
-from opencrab.domain.models.fault import Fault, Unanswered
-from opencrab.ports.models.model import ChatMessage, ModelInfo, Returned
+from opencrab.domain.models.fault import Fault, ModelCallFailed
+from opencrab.ports.models.model import CallReturn, ChatMessage, ModelInfo
 from tests.llama.asking import (
     ANTHROPIC,
     FORMATS,
@@ -96,7 +96,7 @@ def test_a_call_and_what_it_came_to_are_understood_as_history(
     model = spoken.model(llama, transport)
     first = acting()
     called = model.chat(first, model.encode(first))
-    results = [Returned(call.id, call.name, '{"done":"話しました"}') for call in called.calls]
+    results = [CallReturn(call.id, call.name, '{"done":"話しました"}') for call in called.calls]
     said = ChatMessage("assistant", "", calls=called.calls, replay=called.replay)
     request = asked(*first.turns, said, *results, actions=(SPEAK,))
     answer = model.chat(request, model.encode(request))
@@ -142,7 +142,7 @@ def test_a_question_that_is_too_long_is_told_so(
 ) -> None:
     long = asked(ChatMessage("user", "蟹の話。 A long story. " * 400, name="rin"))
     model = spoken.model(guarded, transport, stream=stream, key=KEY)
-    with pytest.raises(Unanswered) as refused:
+    with pytest.raises(ModelCallFailed) as refused:
         model.chat(long, model.encode(long))
     assert refused.value.fault is Fault.TOO_LONG
     assert not refused.value.may_be_billed
@@ -154,7 +154,7 @@ def test_a_wrong_key_is_refused_and_the_owner_told_which_one(
     guarded: LlamaServer, transport: Transport, spoken: Format, *, stream: bool
 ) -> None:
     model = spoken.model(guarded, transport, stream=stream, key="sk-wrong-key")
-    with pytest.raises(Unanswered, match=f"{spoken.kind.upper()}_API_KEY") as refused:
+    with pytest.raises(ModelCallFailed, match=f"{spoken.kind.upper()}_API_KEY") as refused:
         model.chat(asked(), model.encode(asked()))
     assert refused.value.fault is Fault.AUTH
     assert "sk-wrong-key" not in f"{refused.value} {refused.value.cure}"
@@ -205,7 +205,7 @@ def test_each_text_becomes_a_vector(guarded: LlamaServer, transport: Transport) 
 def test_a_server_that_makes_no_vectors_says_how_it_would(
     llama: LlamaServer, transport: Transport
 ) -> None:
-    with pytest.raises(Unanswered) as refused:
+    with pytest.raises(ModelCallFailed) as refused:
         _embedder(OPENAI, llama, transport).embed(("蟹",), timeout_seconds=30.0)
     assert refused.value.fault is Fault.BAD_REQUEST
     assert "--embeddings" in (refused.value.cure or "")
@@ -214,6 +214,6 @@ def test_a_server_that_makes_no_vectors_says_how_it_would(
 def test_the_format_without_embeddings_names_another_way(
     llama: LlamaServer, transport: Transport
 ) -> None:
-    with pytest.raises(Unanswered, match="embeddings") as refused:
+    with pytest.raises(ModelCallFailed, match="embeddings") as refused:
         _embedder(ANTHROPIC, llama, transport).embed(("蟹",), timeout_seconds=30.0)
     assert refused.value.fault is Fault.BAD_REQUEST

@@ -9,26 +9,26 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
-from opencrab.domain.turn.record import Answer, Call
-from opencrab.ports.models.model import ChatMessage, ChatRequest, Returned
+from opencrab.domain.turn.record import ActionCall, ModelAnswer
+from opencrab.ports.models.model import CallReturn, ChatMessage, ChatRequest
 from tests.llama.asking import FORMATS, SPEAK, Format, Parting, acting, asked
 from tests.llama.server import LlamaServer
 
 pytest_plugins = ["tests.llama.fixture"]
 
 SCRIPT = Path(__file__).with_name("sdk.py")
-CALL = Call(id="c1_0", name=SPEAK.name, arguments={"content": "蟹です 🦀", "tone": "glad"})
+CALL = ActionCall(id="c1_0", name=SPEAK.name, arguments={"content": "蟹です 🦀", "tone": "glad"})
 REQUESTS: Mapping[str, ChatRequest] = {
     "words": asked(temperature=0.9, stop=("🦀",)),
     "calls": acting(max_output_tokens=100),
     "history": asked(
         ChatMessage("user", "話して。 Speak up.", name="rin"),
         ChatMessage("assistant", "", calls=(CALL,)),
-        Returned(CALL.id, CALL.name, '{"done":"話しました"}'),
+        CallReturn(CALL.id, CALL.name, '{"done":"話しました"}'),
         actions=(SPEAK,),
     ),
 }
-Both = tuple[Answer, dict[str, Any], bytes]
+Both = tuple[ModelAnswer, dict[str, Any], bytes]
 """What we read, what the library read, and the body that we made."""
 
 WAYS = ("whole", "stream", "bytes")
@@ -40,7 +40,7 @@ both_formats = pytest.mark.parametrize("spoken", FORMATS, ids=lambda each: each.
 @pytest.fixture(scope="module")
 def read(sdk: Path, seeded: LlamaServer) -> dict[tuple[str, str, str], Both]:
     """Every request in every format and way, by us and by the library, which is loaded once."""
-    ours: dict[tuple[str, str, str], tuple[Answer, bytes]] = {}
+    ours: dict[tuple[str, str, str], tuple[ModelAnswer, bytes]] = {}
     jobs = []
     with new_client() as client:
         for spoken in FORMATS:

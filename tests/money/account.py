@@ -9,16 +9,16 @@ from typing import Any
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.money.budget import (
     INSTALLATION,
-    Draw,
+    BudgetDraw,
     Limits,
-    agent_scope,
-    heartbeat_scope,
-    public_scope,
-    session_scope,
+    agent_budget_scope,
+    heartbeat_budget_scope,
+    public_budget_scope,
+    session_budget_scope,
 )
 from opencrab.domain.turn.record import ModelIntent
 from opencrab.domain.turn.turn import Turn
-from opencrab.ports.turn.journal import Change
+from opencrab.ports.turn.journal import TurnChange
 from tests.crash.scheduling import Task
 from tests.crash.watching import Watch
 
@@ -86,15 +86,15 @@ class Account(Watch):
 
     def scopes_of(self, turn: Turn) -> tuple[str, ...]:
         """Every budget that must pay for a turn."""
-        scopes = [agent_scope(turn.agent_id), INSTALLATION]
+        scopes = [agent_budget_scope(turn.agent_id), INSTALLATION]
         if turn.source is Source.HEARTBEAT:
-            scopes.append(heartbeat_scope(turn.agent_id))
+            scopes.append(heartbeat_budget_scope(turn.agent_id))
         if turn.authority is Authority.PUBLIC:
-            scopes.append(public_scope(turn.principal_id))
+            scopes.append(public_budget_scope(turn.principal_id))
         elif turn.payer is not None:
-            scopes.append(public_scope(turn.payer))
+            scopes.append(public_budget_scope(turn.payer))
         if self.bound.get(turn.id, False):
-            scopes.append(session_scope(turn.session_id))
+            scopes.append(session_budget_scope(turn.session_id))
         return tuple(scopes)
 
     def _claimed(self, turn: Turn) -> None:
@@ -103,7 +103,7 @@ class Account(Watch):
         super()._claimed(turn)
         del self.problems[said:]
 
-    def _committed(self, change: Change, turn: Turn) -> None:
+    def _committed(self, change: TurnChange, turn: Turn) -> None:
         super()._committed(change, turn)
         first, day = self._looked.get(self._worker(), (0, ""))
         seen = self.moments[first:]
@@ -115,11 +115,11 @@ class Account(Watch):
             if isinstance(record, ModelIntent):
                 self._intends(record, turn, seen)
 
-    def _block(self, change: Change, seen: list[Moment], since: str) -> None:
+    def _block(self, change: TurnChange, seen: list[Moment], since: str) -> None:
         """A turn takes a block: the first one decides whether its session's budget pays too."""
         turn = change.turn
         limited = [moment.limits.session_micro_usd is not None for moment in seen]
-        drawn = any(draw.scope == session_scope(turn.session_id) for draw in change.draws)
+        drawn = any(draw.scope == session_budget_scope(turn.session_id) for draw in change.draws)
         self.bound.setdefault(turn.id, all(limited) or (any(limited) and drawn))
         for draw in change.draws:
             if draw.scope == INSTALLATION:
@@ -130,7 +130,7 @@ class Account(Watch):
         if self.taken[turn.id].total() > most:
             self.problems.append(f"{turn.id} drew {self.taken[turn.id].total()} of {most}")
 
-    def _draws(self, draw: Draw, turn: Turn, seen: list[Moment]) -> None:
+    def _draws(self, draw: BudgetDraw, turn: Turn, seen: list[Moment]) -> None:
         budget = (draw.scope, draw.day)
         self.drawn[budget] += draw.micro_usd
         self.by_scope[draw.scope] += draw.micro_usd

@@ -3,14 +3,14 @@
 from dataclasses import replace
 from typing import Any
 
-from opencrab.domain.models.fault import Course, Unanswered
+from opencrab.domain.models.fault import FaultResponse, ModelCallFailed
 from opencrab.domain.turn.record import CallState, ModelIntent, ModelResult
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import ChatRequest
-from opencrab.ports.turn.journal import Boundary, Change
+from opencrab.ports.turn.journal import StepBoundary, TurnChange
 from tests.money.playing import Totals, play
 from tests.money.town import Bug, Town
 
@@ -28,7 +28,7 @@ class Over:
 class SettledTwice(Over):
     """What a call did not need becomes allowance twice."""
 
-    def commit(self, change: Change) -> Any:
+    def commit(self, change: TurnChange) -> Any:
         turn = change.turn
         if not turn.status.is_end:
             for row in change.usage:
@@ -41,9 +41,9 @@ class ReservedLate(Over):
 
     def __init__(self, inner: Any) -> None:
         super().__init__(inner)
-        self._kept: dict[tuple[str, int], Change] = {}
+        self._kept: dict[tuple[str, int], TurnChange] = {}
 
-    def commit(self, change: Change) -> Any:
+    def commit(self, change: TurnChange) -> Any:
         turn = change.turn
         if any(isinstance(record, ModelIntent) for record in change.records):
             self._kept[turn.id, turn.epoch] = change
@@ -64,7 +64,7 @@ class Uncharged(Over):
 
     state: CallState
 
-    def commit(self, change: Change) -> Any:
+    def commit(self, change: TurnChange) -> Any:
         turn, records, rows = change.turn, list(change.records), list[UsageRow]()
         for row in change.usage:
             free = row.state is self.state and not turn.status.is_end
@@ -99,7 +99,7 @@ class FailedReleased(Uncharged):
 class LimitIgnored(Over):
     """A block is drawn although the budget is used up."""
 
-    def commit(self, change: Change) -> Any:
+    def commit(self, change: TurnChange) -> Any:
         draws = tuple(draw.replaced(limit_micro_usd=None) for draw in change.draws)
         return self.inner.commit(replace(change, draws=draws))
 
@@ -107,7 +107,7 @@ class LimitIgnored(Over):
 class ReturnedToday(Over):
     """What is left goes to the budgets of the day on which a turn ends."""
 
-    def commit(self, change: Change) -> Any:
+    def commit(self, change: TurnChange) -> Any:
         if change.turn.status.is_end and change.at is not None:
             today = change.at.strftime("%Y-%m-%d")
             draws = tuple(
@@ -121,7 +121,7 @@ class ReturnedToday(Over):
 class AllowanceKept(Over):
     """A turn that ends gives nothing back."""
 
-    def commit(self, change: Change) -> Any:
+    def commit(self, change: TurnChange) -> Any:
         if change.turn.status.is_end:
             change = replace(change, draws=())
         return self.inner.commit(change)
@@ -130,11 +130,11 @@ class AllowanceKept(Over):
 class DrawnApart(Over):
     """The block is drawn in a transaction of its own, before that of the reservation."""
 
-    def commit(self, change: Change) -> Any:
+    def commit(self, change: TurnChange) -> Any:
         turn = change.turn
         if change.draws and not turn.status.is_end:
             before = self.inner.header(turn.id).replaced(epoch=turn.epoch)
-            self.inner.commit(Change(turn=before, expected=change.expected, draws=change.draws))
+            self.inner.commit(TurnChange(turn=before, expected=change.expected, draws=change.draws))
             change = replace(change, draws=())
         return self.inner.commit(change)
 
@@ -142,8 +142,8 @@ class DrawnApart(Over):
 class FreezeIgnored(Over):
     """Nobody looks at the switches."""
 
-    def boundary(self, turn: Turn) -> Boundary:
-        boundary: Boundary = self.inner.boundary(turn)
+    def boundary(self, turn: Turn) -> StepBoundary:
+        boundary: StepBoundary = self.inner.boundary(turn)
         return replace(boundary, frozen=None)
 
 
@@ -152,10 +152,10 @@ class LimitsRemembered(Over):
 
     def __init__(self, inner: Any) -> None:
         super().__init__(inner)
-        self._first: Boundary | None = None
+        self._first: StepBoundary | None = None
 
-    def boundary(self, turn: Turn) -> Boundary:
-        boundary: Boundary = self.inner.boundary(turn)
+    def boundary(self, turn: Turn) -> StepBoundary:
+        boundary: StepBoundary = self.inner.boundary(turn)
         self._first = self._first or boundary
         return replace(boundary, limits=self._first.limits)
 
@@ -165,7 +165,7 @@ class ScopeForgotten(Over):
 
     scope: str
 
-    def commit(self, change: Change) -> Any:
+    def commit(self, change: TurnChange) -> Any:
         draws = tuple(draw for draw in change.draws if not draw.scope.startswith(self.scope))
         return self.inner.commit(replace(change, draws=draws))
 
@@ -185,7 +185,7 @@ class PublicForgotten(ScopeForgotten):
 class RowForgotten(Over):
     """The ledger has no row of what failed."""
 
-    def commit(self, change: Change) -> Any:
+    def commit(self, change: TurnChange) -> Any:
         rows = tuple(row for row in change.usage if row.state is not CallState.FAILED)
         return self.inner.commit(replace(change, usage=rows))
 
@@ -193,7 +193,7 @@ class RowForgotten(Over):
 class EpochForgotten(Over):
     """A worker that was thought dead settles its call all the same."""
 
-    def commit(self, change: Change) -> Any:
+    def commit(self, change: TurnChange) -> Any:
         stored = self.inner.header(change.turn.id)
         return self.inner.commit(
             replace(
@@ -221,8 +221,8 @@ class LendingModel(Over):
     def chat(self, request: ChatRequest, body: bytes) -> Any:
         try:
             return self.inner.chat(request, body)
-        except Unanswered as error:
-            if error.fault.course is not Course.NEXT:
+        except ModelCallFailed as error:
+            if error.fault.course is not FaultResponse.NEXT:
                 raise
         return self._other.chat(request, body)
 

@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.models.routing import Routing, Use
 from opencrab.domain.money.budget import FREE, Price, Usage
-from opencrab.domain.turn.record import Answer, Call
+from opencrab.domain.turn.record import ActionCall, ModelAnswer
 from opencrab.ports.models.model import ChatMessage, ChatModel, ChatRequest, ModelInfo
 from tests.crash.scheduling import Gate, Scheduler
 from tests.money.account import PICO, Account, Reserved
@@ -146,16 +146,16 @@ class Model:
         )
         return "\n".join((request.system, *shown)).encode()
 
-    def chat(self, request: ChatRequest, body: bytes) -> Answer:
+    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
         market, draw = self._market, self._market.dice.random
         reserved = market.account.calling()
         fault = market.dice.choice(tuple(Fault)) if draw() < market.failing else None
         market.advance(0.2 if draw() < 0.95 else draw() * 400)
         if fault is Fault.UNREACHABLE:
-            raise Unanswered("the line is dead", fault)
+            raise ModelCallFailed("the line is dead", fault)
         if reserved is None:
             market.account.problems.append(f"{self.info.name} was called without a reservation")
-            raise Unanswered("nobody is calling", Fault.BAD_REQUEST)
+            raise ModelCallFailed("nobody is calling", Fault.BAD_REQUEST)
         usage = self._used(request, body)
         if fault is not None:
             raise self._failure(reserved, usage, fault)
@@ -187,14 +187,14 @@ class Model:
             reasoning_tokens=output // 2,
         )
 
-    def _failure(self, reserved: Reserved, usage: Usage, fault: Fault) -> Unanswered:
+    def _failure(self, reserved: Reserved, usage: Usage, fault: Fault) -> ModelCallFailed:
         """A failure; the vendor bills some of them, and at times it is known whether it did."""
         dice = self._market.dice
         certain = dice.random() < 0.15
         charged = dice.random() < 0.6 and (certain or fault in _BILLED_AT_TIMES)
         counted = usage if charged and dice.random() < 0.3 else None
         self._market.enter(reserved, self._picos(usage) if charged else 0)
-        return Unanswered(
+        return ModelCallFailed(
             "failed on purpose",
             fault,
             billed=charged if certain else None,
@@ -242,13 +242,13 @@ class Model:
             total += part * (price.input_per_million if own is None else own)
         return total + left * price.input_per_million
 
-    def _answer(self, usage: Usage) -> Answer:
+    def _answer(self, usage: Usage) -> ModelAnswer:
         dice = self._market.dice
         if dice.random() < self._market.acting:
             calls = tuple(
-                Call(id=f"x{n}", name=dice.choice(("look", "knock", "mumble")), arguments={})
+                ActionCall(id=f"x{n}", name=dice.choice(("look", "knock", "mumble")), arguments={})
                 for n in range(dice.randint(1, 3))
             )
-            return Answer(calls=calls, model=self.info.name, usage=usage)
+            return ModelAnswer(calls=calls, model=self.info.name, usage=usage)
         text = dice.choice(("", "はい、承知しました。", "Done."))
-        return Answer(text=text, model=self.info.name, usage=usage)
+        return ModelAnswer(text=text, model=self.info.name, usage=usage)

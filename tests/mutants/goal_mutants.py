@@ -69,7 +69,8 @@ MUTANTS = (
     Mutant(
         id="goal-abandoned-blocks",
         module="opencrab.engine.goals.after_turn",
-        old="release_place(board, goal, partial(_prepare_next_turn, home.files, board, told)) "
+        old="release_goal_queue_place(board, goal, "
+        "partial(_prepare_next_turn, home.files, board, told)) "
         "return",
         new="return",
         fault="after a turn whose world is gone no other goal of the agent ever begins",
@@ -78,7 +79,7 @@ MUTANTS = (
         id="goal-interrupted-blocks",
         module="opencrab.engine.goals.after_turn",
         old="board.put_goal(goal) "
-        "release_place(board, goal, "
+        "release_goal_queue_place(board, goal, "
         "partial(_prepare_next_turn, work.runtime.home.files, board, told)) def",
         new="board.put_goal(goal)\n\n\ndef",
         fault="after an interrupted turn the next goal in line does not begin",
@@ -142,7 +143,7 @@ MUTANTS = (
     Mutant(
         id="pausing-blocks-the-line",
         module="opencrab.engine.goals.pausing",
-        old="board.put_goal(goal) release_place(board, goal)",
+        old="board.put_goal(goal) release_goal_queue_place(board, goal)",
         new="board.put_goal(goal)",
         fault="while one goal is paused no other one begins",
     ),
@@ -156,8 +157,8 @@ MUTANTS = (
     Mutant(
         id="tasks-resume-swallowed",
         module="opencrab.engine.goals.instructions",
-        old='enqueue(runtime.home, turn, again=f"-resume{goal.runs}-{turn.epoch}")',
-        new="enqueue(runtime.home, turn)",
+        old='enqueue_turn(runtime.home, turn, again=f"-resume{goal.runs}-{turn.epoch}")',
+        new="enqueue_turn(runtime.home, turn)",
         fault="a goal that is resumed soon after it began never goes on",
     ),
     Mutant(
@@ -205,7 +206,7 @@ MUTANTS = (
     Mutant(
         id="approvals-decided-not-queued",
         module="opencrab.engine.approvals.approvals",
-        old='enqueue(runtime.home, turn, again=f"-decision{approval.n}")',
+        old='enqueue_turn(runtime.home, turn, again=f"-decision{approval.n}")',
         new="pass",
         fault="a turn does not go on when its call was approved",
     ),

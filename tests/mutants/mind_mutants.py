@@ -76,8 +76,9 @@ MUTANTS = (
     Mutant(
         id="beat-foreign-words-out",
         module="opencrab.engine.autonomy.heartbeat_decision",
-        old="if channel is not None and (tainted or rests(signs, channel.target, now)):",
-        new="if channel is not None and rests(signs, channel.target, now):",
+        old="if channel is not None "
+        "and (tainted or is_in_speech_cooldown(signs, channel.target, now)):",
+        new="if channel is not None and is_in_speech_cooldown(signs, channel.target, now):",
         fault="after foreign events an agent tells private words to a channel",
     ),
     Mutant(
@@ -104,8 +105,8 @@ MUTANTS = (
     Mutant(
         id="beat-slot-twice",
         module="opencrab.engine.autonomy.heartbeat",
-        old="if slot_of(signs.next_beat_at) != slot:",
-        new="if slot_of(signs.next_beat_at) > slot + 86_400:",
+        old="if heartbeat_slot(signs.next_beat_at) != slot:",
+        new="if heartbeat_slot(signs.next_beat_at) > slot + 86_400:",
         fault="one heartbeat is decided twice when its message comes twice",
     ),
     Mutant(
@@ -118,7 +119,7 @@ MUTANTS = (
     Mutant(
         id="gate-agents-chatter",
         module="opencrab.domain.autonomy.heartbeat_gate",
-        old="return not rests(signs, mention.channel.target, now)",
+        old="return not is_in_speech_cooldown(signs, mention.channel.target, now)",
         new="return True",
         fault="two agents that name each other wake each other without a pause",
     ),
@@ -195,7 +196,7 @@ MUTANTS = (
     Mutant(
         id="signals-question-credited",
         module="opencrab.engine.learning.signals",
-        old='new = after - known - telling("\\n".join(map(_words, step.answer.calls)))',
+        old='new = after - known - content_terms("\\n".join(map(_words, step.answer.calls)))',
         new="new = after",
         fault="a memory is called useful because the question had its words",
     ),
@@ -230,8 +231,8 @@ MUTANTS = (
     Mutant(
         id="observe-agents-trusted",
         module="opencrab.domain.conversation.message",
-        old="return self.from_agent or taints(self.authority)",
-        new="return taints(self.authority)",
+        old="return self.from_agent or taints_reading_turn(self.authority)",
+        new="return taints_reading_turn(self.authority)",
         fault="words of another agent do not taint the turn that reads them",
     ),
     Mutant(

@@ -104,8 +104,8 @@ MUTANTS = (
     Mutant(
         id="router-retries-unlimited",
         module="opencrab.engine.models.router",
-        old="last.fault.course is Course.RETRY and failures <= RETRIES:",
-        new="last.fault.course is Course.RETRY:",
+        old="last.fault.course is FaultResponse.RETRY and failures <= RETRIES:",
+        new="last.fault.course is FaultResponse.RETRY:",
         fault="a model that turns requests away is asked again and again, and no other one",
     ),
     Mutant(
@@ -188,7 +188,8 @@ MUTANTS = (
     Mutant(
         id="turn-public-unlimited",
         module="opencrab.domain.turn.turn",
-        old="public = None if self.public_payer is None else public_scope(self.public_payer)",
+        old="public = None if self.public_payer is None "
+        "else public_budget_scope(self.public_payer)",
         new="public = None",
         fault="one stranger can spend the whole day's money of an agent",
     ),

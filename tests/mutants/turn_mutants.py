@@ -232,7 +232,7 @@ MUTANTS = (
     Mutant(
         id="admission-public-clean",
         module="opencrab.engine.turn.admission",
-        old='"taint": taint or taints(message.authority)',
+        old='"taint": taint or taints_reading_turn(message.authority)',
         new='"taint": taint',
         fault="a stranger's message does not taint the turn that it starts",
     ),
@@ -274,8 +274,8 @@ MUTANTS = (
     Mutant(
         id="sweep-requeue-swallowed",
         module="opencrab.engine.autonomy.sweep",
-        old='enqueue(runtime.home, turn, again=f"-{turn.epoch}-{int(now.timestamp())}")',
-        new="enqueue(runtime.home, turn)",
+        old='enqueue_turn(runtime.home, turn, again=f"-{turn.epoch}-{int(now.timestamp())}")',
+        new="enqueue_turn(runtime.home, turn)",
         fault="a turn that was never sent is queued again under a message id that is dropped",
     ),
     Mutant(

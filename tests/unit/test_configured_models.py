@@ -11,7 +11,7 @@ from opencrab.adapters.providers.catalogue.model_facts import listed_facts
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.exchange import Transport
 from opencrab.adapters.providers.wire.address import checked_base_url
-from opencrab.domain.models.routing import Manner, Use
+from opencrab.domain.models.routing import CallOptions, Use
 from tests.conftest import ROOT
 
 LARGEST = 150_000
@@ -96,5 +96,5 @@ def test_the_address_of_the_price_list_is_safe() -> None:
 
 def test_the_files_defaults_are_the_codes_own() -> None:
     shipped = dict(configured().manners)
-    assert shipped.pop(Use.EMBEDDING) == Manner()
+    assert shipped.pop(Use.EMBEDDING) == CallOptions()
     assert shipped == models_settings({}, {}).manners

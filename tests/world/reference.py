@@ -11,13 +11,25 @@ from opencrab.adapters.local_files.secrets import FileSecrets
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.adapters.world_envelope import Ed25519Envelopes
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.world.binding import Envelope, World, WorldRole
-from opencrab.domain.world.catalogue import inbound_messages, outbound, outbound_coded
+from opencrab.domain.world.binding import WorldBinding, WorldEnvelope, WorldRole
+from opencrab.domain.world.catalogue import (
+    inbound_world_messages,
+    outbound_message_by_code,
+    outbound_world_messages,
+)
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.world.binding import NewBinding, Reception, bind, receive
+from opencrab.engine.world.binding import (
+    NewBinding,
+    Reception,
+    bind_to_world,
+    receive_world_message,
+)
 from opencrab.ports.world import KeyPair, WorldLink
 
-CODES = {message.name: message.code for message in (*outbound(), *inbound_messages())}
+CODES = {
+    message.name: message.code
+    for message in (*outbound_world_messages(), *inbound_world_messages())
+}
 _NONCES = count(1)
 
 
@@ -31,7 +43,7 @@ class ReferenceWorld:
     clock: FakeClock
     world_id: str = "kingdom"
     envelopes: Ed25519Envelopes = field(default_factory=Ed25519Envelopes)
-    citizens: dict[str, World] = field(default_factory=dict)
+    citizens: dict[str, WorldBinding] = field(default_factory=dict)
     balances: dict[str, int] = field(default_factory=dict)
     heard: list[tuple[str, dict[Any, Any]]] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
@@ -51,14 +63,14 @@ class ReferenceWorld:
             **{"world_id": self.world_id, "keys": (self.key.public_key,), "role": role, **changes}
         )
 
-    def admit(self, world: World) -> World:
+    def admit(self, world: WorldBinding) -> WorldBinding:
         """Know an agent by its public key."""
         assert self.envelopes.key_id(world.public_key) == world.key_id
         self.citizens[world.key_id] = world
         self.balances[world.key_id] = world.balance or 0
         return world
 
-    def send(self, raw: bytes, envelope: Envelope) -> None:
+    def send(self, raw: bytes, envelope: WorldEnvelope) -> None:
         """Take what an agent sends, once, if its signature is good."""
         if self.silent:
             self.silent -= 1
@@ -71,13 +83,13 @@ class ReferenceWorld:
         if told.nonce in self.seen:
             return
         self.seen.add(told.nonce)
-        message = outbound_coded(told.code)
+        message = outbound_message_by_code(told.code)
         assert message is not None
         assert told.recipient == message.other
         self.heard.append((message.name, told.body))
         self._answer(told, message.name)
 
-    def _answer(self, told: Envelope, name: str) -> None:
+    def _answer(self, told: WorldEnvelope, name: str) -> None:
         if name == "TRANSFER":
             amount = int(told.body["amount"])
             self.balances[told.sender] -= amount
@@ -90,7 +102,7 @@ class ReferenceWorld:
         """A message to an agent, signed; `key` and fields of the envelope may be another's."""
         key: KeyPair = changes.pop("key", self.key)
         after = changes.pop("after", timedelta())
-        envelope = Envelope(
+        envelope = WorldEnvelope(
             **{
                 "world_id": self.world_id,
                 "code": CODES[name],
@@ -104,7 +116,7 @@ class ReferenceWorld:
         )
         return self.envelopes.sealed(envelope, key.private_key)
 
-    def allocation(self, world: World, budget: int, cycle: int = 1) -> bytes:
+    def allocation(self, world: WorldBinding, budget: int, cycle: int = 1) -> bytes:
         """TICK_ALLOC."""
         body = {"agent_id": bytes.fromhex(world.key_id), "budget": budget, "cycle": cycle}
         return self.say(world.key_id, "TICK_ALLOC", body)
@@ -112,20 +124,20 @@ class ReferenceWorld:
     def deliver(self, runtime: Runtime) -> list[Reception]:
         """Deliver all answers that wait."""
         waiting, self.answers = self.answers, []
-        return [receive(runtime, raw) for raw in waiting]
+        return [receive_world_message(runtime, raw) for raw in waiting]
 
     def _now(self) -> datetime:
         now = self.clock.now()
         return now.replace(microsecond=now.microsecond // 1_000 * 1_000)
 
 
-def settle(runtime: Runtime, agent_id: str, units: int = 5) -> World:
+def settle(runtime: Runtime, agent_id: str, units: int = 5) -> WorldBinding:
     """Bind an agent to the reference world that the installation leads to, with some units."""
     assert runtime.world is not None
     kingdom = runtime.world.transport
     assert isinstance(kingdom, ReferenceWorld)
-    world = kingdom.admit(bind(runtime, agent_id, kingdom.binding()))
-    receive(runtime, kingdom.allocation(world, units))
+    world = kingdom.admit(bind_to_world(runtime, agent_id, kingdom.binding()))
+    receive_world_message(runtime, kingdom.allocation(world, units))
     return world
 
 

@@ -25,7 +25,7 @@ from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import Language
 from opencrab.engine.learning.report.files import NightReport
 from opencrab.ports.home import Home
-from opencrab.ports.memory.search import Query, Search
+from opencrab.ports.memory.search import Search, SearchQuery
 from tests.aws import REGION, Account, account
 from tests.aws_home import create_table, dispatch_in, home_on
 from tests.contract.example import NOW
@@ -101,7 +101,7 @@ def searching() -> Search:
 
 
 def texts(search: Search, question: str) -> list[str]:
-    return [each.row.text for each in search.search("hana", Query(question))]
+    return [each.row.text for each in search.search("hana", SearchQuery(question))]
 
 
 @LANGUAGES

@@ -18,10 +18,10 @@ from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.aws.environment import _table_named
 from opencrab.bootstrap.websocket import websocket_handler
 from opencrab.domain.access.authority import Scope
-from opencrab.engine.access.api_keys import create_key
+from opencrab.engine.access.api_keys import create_api_key
 from opencrab.engine.conversation import connections
-from opencrab.engine.conversation.connections import issue_ticket
-from opencrab.engine.conversation.live import Watched
+from opencrab.engine.conversation.connections import issue_connection_ticket
+from opencrab.engine.conversation.live import WatchTarget
 from opencrab.engine.runtime import Rules
 from tests.aws import REGION
 from tests.contract.homes import aws
@@ -29,7 +29,7 @@ from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.unit.gateways.function import own_log
 
-WATCHED = Watched(kind="session", id="s")
+WATCHED = WatchTarget(kind="session", id="s")
 PREFIX = "/prod/@connections/"
 TEXTS = [("灯台の鍵はどこですか🦀", "青い箱の中です"), ("Where is the key?", "In the blue box")]
 
@@ -99,7 +99,7 @@ class Function:
         self._told = 0
 
     def key(self, scope: Scope) -> str:
-        return create_key(self.house.runtime, name=f"{scope} 鍵", scope=scope)[0]
+        return create_api_key(self.house.runtime, name=f"{scope} 鍵", scope=scope)[0]
 
     def event(self, name: str, connection_id: str) -> dict[str, Any]:
         """An official event, of a connection of ours."""
@@ -136,7 +136,7 @@ class Function:
         assert self.handle({"Records": new}) is None
 
     def watching(self) -> list[str]:
-        found = connections.watchers(self.house.runtime, WATCHED)
+        found = connections.watchers_of(self.house.runtime, WATCHED)
         return sorted(connections.connection_id_of(fact) for fact in found)
 
     def _status(self, event: dict[str, Any]) -> int:
@@ -269,9 +269,11 @@ def test_foreign_keys_pages_and_connections_are_refused(function: Function) -> N
 
 def test_a_ticket_opens_one_connection(function: Function) -> None:
     three(function, "hello")
-    _, key = create_key(function.house.runtime, name="page", scope=Scope.READ)
+    _, key = create_api_key(function.house.runtime, name="page", scope=Scope.READ)
     # The function lives in the time of the real world.
-    ticket, _ = issue_ticket(replace(function.house.runtime, clock=SystemClock()), key.hash)
+    ticket, _ = issue_connection_ticket(
+        replace(function.house.runtime, clock=SystemClock()), key.hash
+    )
     assert function.by_ticket("a", ticket) == 200
     assert function.by_ticket("b", ticket) == 401
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from opencrab.adapters.local_files import DirectorySnapshots
-from opencrab.adapters.search_rows import Past
+from opencrab.adapters.search_rows import SearchRowReader
 from opencrab.adapters.sqlite_search.search import SqliteSearch
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.domain.access.authority import Authority
@@ -75,10 +75,10 @@ class Shared:
     def rows(self, _agent_id: str, **_where: Any) -> tuple[()]:
         return ()
 
-    def past(self) -> Past:
+    def past(self) -> SearchRowReader:
         """The past as these lines tell it; there are no facts and no usage."""
         stores = cast("Any", self)
-        return Past(stores, stores, stores, stores, SystemClock())
+        return SearchRowReader(stores, stores, stores, stores, SystemClock())
 
 
 def searching(folder: Path, shared: Shared, name: str) -> SqliteSearch:

@@ -16,7 +16,7 @@ from opencrab.adapters.sqlite_search.index import Index
 from opencrab.adapters.sqlite_search.search import SqliteSearch
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.domain.errors import Unavailable
-from opencrab.ports.memory.search import Query
+from opencrab.ports.memory.search import SearchQuery
 from opencrab.ports.memory.snapshots import Snapshot
 from tests.integration.local.living import (
     AGENT,
@@ -90,7 +90,7 @@ def live(folder: Path, session_id: str) -> None:
     known: dict[str, int] = {}
     for _ in range(ROUNDS):
         last = shared.say(session_id, 3)
-        found = search.search(AGENT, Query(words(session_id, last), session_id=session_id))
+        found = search.search(AGENT, SearchQuery(words(session_id, last), session_id=session_id))
         assert found[0].row.sequence == last
         tell(search, session_id)
         lines = dict(search.status(AGENT).lines)

@@ -23,7 +23,7 @@ from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import ApiKey
-from opencrab.engine.access.api_keys import create_key
+from opencrab.engine.access.api_keys import create_api_key
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
@@ -77,7 +77,7 @@ class House:
 
     def key(self, scope: Scope) -> tuple[str, ApiKey]:
         """A new key."""
-        return create_key(self.runtime, name=f"{scope.value} 鍵", scope=scope)
+        return create_api_key(self.runtime, name=f"{scope.value} 鍵", scope=scope)
 
     def call(self, method: str, path: str, body: Any = None, **sent: Any) -> httpx.Response:
         """One request under /api; see `ask`."""

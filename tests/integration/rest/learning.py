@@ -9,8 +9,8 @@ from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.access.authority import Scope
-from opencrab.domain.learning.settings import Trials
-from opencrab.domain.learning.signals import SIGNALS, Signals
+from opencrab.domain.learning.settings import TrialSettings
+from opencrab.domain.learning.signals import SIGNALS, TurnSignals
 from opencrab.domain.money.budget import FREE, Usage
 from opencrab.ports.models.model import ChatModel
 from tests.integration.rest.house import House
@@ -19,7 +19,7 @@ from tests.integration.rest.thinking import PRICE, Thinking
 MONDAY = datetime(2026, 11, 16, 9, tzinfo=UTC)
 DAY = 86_400.0
 USAGE = Usage(input_tokens=1_000, output_tokens=100)
-TRIALS = Trials(skill_percent=50, memory_percent=10, least_turns=10, most_turns=60)
+TRIALS = TrialSettings(skill_percent=50, memory_percent=10, least_turns=10, most_turns=60)
 SKILL = {
     "name": "good-questions",
     "description": "質問のしかた",
@@ -42,7 +42,7 @@ class Pair(Thinking):
 class School(House):
     """An installation whose clock the test moves, and in which much is tried out."""
 
-    def __init__(self, folder: Path, trials: Trials = TRIALS) -> None:
+    def __init__(self, folder: Path, trials: TrialSettings = TRIALS) -> None:
         super().__init__(folder)
         self.clock = FakeClock(MONDAY)
         said = (ScriptedAnswer(text="はい", usage=USAGE),) * 500
@@ -71,7 +71,7 @@ class School(House):
             (turn,) = self.say(session, f"質問 {number}")
             self.work()
             (told,) = self.runtime.home.facts.page(agent, SIGNALS, limit=1, newest_first=True)
-            thumbs = "up" if told.read(Signals).given else "down"
+            thumbs = "up" if told.read(TurnSignals).given else "down"
             self.made(f"/turns/{turn}/feedback", {"thumbs": thumbs})
             self.clock.advance(1_860)
 

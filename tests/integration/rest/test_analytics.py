@@ -10,13 +10,19 @@ import pytest
 
 from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
-from opencrab.domain.document import Fact, new_fact
-from opencrab.domain.learning.evidence import EVIDENCE, Evidence, Graded, Paired, Recalled
-from opencrab.domain.learning.signals import SIGNALS, Signals
-from opencrab.domain.memory.knowledge_graph import Edge, Node
+from opencrab.domain.document import Document, new_fact
+from opencrab.domain.learning.evidence import (
+    EVIDENCE,
+    Evidence,
+    GradedTurns,
+    MemoryHits,
+    TreatedAndControl,
+)
+from opencrab.domain.learning.signals import SIGNALS, TurnSignals
+from opencrab.domain.memory.knowledge_graph import KnowledgeEdge, KnowledgeNode
 from opencrab.domain.memory.memory import IMPRESSION, Impression
 from opencrab.domain.money.budget import FREE
-from opencrab.domain.statistics.confidence import Sums
+from opencrab.domain.statistics.confidence import MomentSums
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.engine.learning.measures import MOST_TURNS
 from opencrab.ports.usage.ledger import UsageLedger
@@ -41,9 +47,9 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[School, st
     school.close()
 
 
-def told_of(agent: str, at: datetime) -> Fact:
+def told_of(agent: str, at: datetime) -> Document:
     """What a turn told that ended then."""
-    told = Signals(
+    told = TurnSignals(
         turn_id="t",
         session_id="s",
         at=at,
@@ -168,9 +174,13 @@ def test_groups_and_focus_are_as_they_are_asked_for(lived: tuple[School, str]) -
 def test_what_hangs_on_what_is_told_in_pages_people_first(lived: tuple[School, str]) -> None:
     school, agent = lived
     facts = school.runtime.home.facts
-    crab, sea = (Node(id="", label=label, updated_at=MONDAY) for label in ("蟹", "sea"))
+    crab, sea = (KnowledgeNode(id="", label=label, updated_at=MONDAY) for label in ("蟹", "sea"))
     link(
-        facts, agent, crab, Edge(origin="", target="", relation="lives_in", updated_at=MONDAY), sea
+        facts,
+        agent,
+        crab,
+        KnowledgeEdge(origin="", target="", relation="lives_in", updated_at=MONDAY),
+        sea,
     )
     known = Impression(
         target_id="p1", target_name="美香", agreement="中立", created_at=MONDAY, updated_at=MONDAY
@@ -189,16 +199,16 @@ def test_what_hangs_on_what_is_told_in_pages_people_first(lived: tuple[School, s
 def test_junk_and_what_an_agents_own_grades_are_worth_are_told(lived: tuple[School, str]) -> None:
     school, _ = lived
     agent, at = school.agent("Ben"), school.clock.now()
-    good, bad = (Sums(n=30, total=total, squares=total) for total in (24.0, 6.0))
+    good, bad = (MomentSums(n=30, total=total, squares=total) for total in (24.0, 6.0))
     evidence = Evidence(
         recalled={
-            "m1": Recalled(found=4, useful=0, at=at),
-            "m2": Recalled(found=2, useful=0, at=at),
-            "m3": Recalled(found=9, useful=3, at=at),
-            "m4": Recalled(found=9, useful=0, at=at - timedelta(days=31)),
+            "m1": MemoryHits(found=4, useful=0, at=at),
+            "m2": MemoryHits(found=2, useful=0, at=at),
+            "m3": MemoryHits(found=9, useful=3, at=at),
+            "m4": MemoryHits(found=9, useful=0, at=at - timedelta(days=31)),
         },
-        memories=Paired(given=good, held=bad),
-        grades={"scripted:rules": (*(Graded(),) * 4, Graded(grades=good, worth=bad))},
+        memories=TreatedAndControl(given=good, held=bad),
+        grades={"scripted:rules": (*(GradedTurns(),) * 4, GradedTurns(grades=good, worth=bad))},
     )
     school.runtime.home.facts.commit(new_fact(agent, EVIDENCE, "2026-11-16", evidence))
     memory = school.got(f"/agents/{agent}/analytics/memory")

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer
-from opencrab.domain.discord.community import Community, channel_of
+from opencrab.domain.discord.community import Community, discord_channel
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
-from opencrab.engine.discord.setup import Application
+from opencrab.engine.discord.setup import BotApplication
 from opencrab.gateways.rest.app import create_app
 from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.integration.rest.house import SETUP, House, problem
@@ -32,7 +32,7 @@ class Guild(House):
         community = Community(owner_ids=("700",), guild_ids=(GUILD,))
         given: dict[str, Any] = {"discord": self.portal, "community": community} | changes
         self.runtime = replace(self.runtime, **given)
-        bot = Application(BOT, KEY, commands=lambda: COMMANDS)
+        bot = BotApplication(BOT, KEY, commands=lambda: COMMANDS)
         watch = PollingWatch(0.02)
         self.app = create_app(self.runtime, watch=watch, setup=lambda: SETUP, bot=bot)
 
@@ -135,7 +135,7 @@ def test_a_message_becomes_a_turn_that_answers_in_the_channel(guild: Guild) -> N
     assert (turn["source"], turn["authority"], turn["status"]) == ("discord", "owner", "completed")
     later = guild.runtime.clock.now() + timedelta(hours=1)
     (utterance,) = guild.runtime.home.outbox.unsent(later, 10)
-    assert utterance.channel == channel_of(CHANNEL)
+    assert utterance.channel == discord_channel(CHANNEL)
     assert utterance.text == "こんにちは、花子さん"
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from opencrab.domain.document import new_fact
-from opencrab.domain.learning.signals import SIGNALS, Signals
+from opencrab.domain.learning.signals import SIGNALS, TurnSignals
 from opencrab.domain.memory.memory import EXPERIENCE, LIVED
 from tests.integration.rest.house import problem
 from tests.integration.rest.learning import School
@@ -25,7 +25,7 @@ def useless(school: School) -> tuple[str, str]:
     school.lesson(agent, session, 1)
     facts = school.runtime.home.facts
     (lived,), (told,) = facts.page(agent, EXPERIENCE), facts.page(agent, SIGNALS)
-    signals = told.read(Signals).replaced(found=(f"{LIVED}{lived.id}",))
+    signals = told.read(TurnSignals).replaced(found=(f"{LIVED}{lived.id}",))
     for n in range(3):
         each = signals.replaced(turn_id=f"t{n}")
         facts.commit(new_fact(agent, SIGNALS, each.id, each))

@@ -172,7 +172,7 @@ def test_what_is_pinned_stays_until_it_is_let_go(school: School, pupil: str) -> 
     assert school.made(f"{place}/unpin", None) == {"subject": TRIAL, "pinned": False}
     assert experiments(school, pupil)[TRIAL]["state"] == "running"
     problem(school.call("POST", f"{place}/unpin"), 404, "subject")
-    assert not engine.find_unpinned(school.runtime, pupil, TRIAL).pinned
+    assert not engine.find_unpinned_subject(school.runtime, pupil, TRIAL).pinned
 
 
 def test_a_stopped_trial_leaves_the_skill_active_and_can_be_taken_back(
@@ -184,7 +184,10 @@ def test_a_stopped_trial_leaves_the_skill_active_and_can_be_taken_back(
     assert school.got(skill)["status"] == "active"
     assert experiments(school, pupil).keys() == {"memory"}
     school.clock.advance(60)
-    assert engine.find_stopped(school.runtime, pupil, TRIAL, stopped["by"]).id == stopped["id"]
+    assert (
+        engine.find_stopped_experiment(school.runtime, pupil, TRIAL, stopped["by"]).id
+        == stopped["id"]
+    )
     problem(school.call("POST", f"{place}/stop"), 409)
     school.made(f"/agents/{pupil}/changes/{stopped['id']}/undo", None)
     assert school.got(skill)["status"] == "candidate"
@@ -254,7 +257,10 @@ def test_an_owner_ends_the_trial_of_memories_for_one_agent_and_begins_it_again(
     assert experiments(school, idle)["memory"]["withheld_percent"] == 10
     problem(school.call("POST", f"{place}/memory/stop"), 409, "subject")
     school.clock.advance(60)
-    assert engine.find_stopped(school.runtime, pupil, "memories", stopped["by"]).id == stopped["id"]
+    assert (
+        engine.find_stopped_experiment(school.runtime, pupil, "memories", stopped["by"]).id
+        == stopped["id"]
+    )
 
     undone = school.made(f"/agents/{pupil}/changes/{stopped['id']}/undo", None)
     assert (undone["state"], school.got(place)["pinned"]) == ("undone", [])

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
+from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
 from opencrab.domain.document import new_fact
 from opencrab.domain.goals.goal import GOAL, Goal, PlannedTask, TaskStatus, goal_key, with_plan
-from opencrab.domain.goals.plan import PLAN, plan_key, replan
+from opencrab.domain.goals.plan import PLAN, plan_key, replan_goal
 from tests.integration.rest.house import House, problem
 
 TERMS = ("urgency", "expected_reward", "capability_match", "novelty", "social_value")
@@ -80,10 +80,12 @@ def test_the_plan_of_now_and_those_that_were_given_up_are_shown(shared: House) -
     rows = tuple(PlannedTask(name=f"n{n}", precondition="…", postcondition="…") for n in range(5))
     goal = with_plan(stored.read(Goal).replaced(authority=Authority.SELF), rows)
     done = goal.tasks[0].replaced(status=TaskStatus.DONE, result="秘密")
-    goal, old = replan(goal.with_task(done).replaced(stuck="暗い"), rows[:1], now)
+    goal, old = replan_goal(goal.with_task(done).replaced(stuck="暗い"), rows[:1], now)
     mind = facts.get(agent, MIND, MIND)
     assert mind is not None
-    current = mind.holding(mind.read(Mind).replaced(agenda=Agenda(current="G1", open=("G1",))))
+    current = mind.holding(
+        mind.read(AgentState).replaced(agenda=Agenda(current="G1", open=("G1",)))
+    )
     kept = new_fact(agent, PLAN, plan_key("G1", 1), old)
     facts.commit(stored.holding(goal), kept, current)
     shown = shared.got(f"/agents/{agent}/plan")

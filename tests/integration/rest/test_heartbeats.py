@@ -6,19 +6,19 @@ from typing import Any
 import pytest
 
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.agents.event import HAPPENING, Happening
-from opencrab.engine.agents.vital_signs import keep_event, stir
-from opencrab.engine.autonomy.heartbeat import sweep_beats
+from opencrab.domain.agents.event import HAPPENING, AgentEvent
+from opencrab.engine.agents.vital_signs import change_vital_signs, queue_event_for_heartbeat
+from opencrab.engine.autonomy.heartbeat import sweep_heartbeats
 from tests.integration.rest.house import House, problem
 
 
 def wake(house: House, agent_id: str, number: int) -> None:
     """Let something happen to an agent, and its beat be due."""
     now = house.runtime.clock.now()
-    event = Happening(id=f"{number:06d}", type="speech", source="taro", text="雨", at=now)
-    assert keep_event(house.runtime, agent_id, event)
+    event = AgentEvent(id=f"{number:06d}", type="speech", source="taro", text="雨", at=now)
+    assert queue_event_for_heartbeat(house.runtime, agent_id, event)
     past = now.replace(microsecond=0) - timedelta(seconds=1)
-    stir(
+    change_vital_signs(
         house.runtime,
         agent_id,
         lambda signs: signs.replaced(turn_id=None, next_beat_at=past - number * timedelta(hours=1)),
@@ -71,7 +71,7 @@ def test_beats_with_a_reason_are_listed_newest_first_and_the_others_counted(hous
     assert house.got(path)["totals"]["beats"] == 0
     for number in (2, 1):
         wake(house, agent_id, number)
-        sweep_beats(house.runtime)
+        sweep_heartbeats(house.runtime)
         house.work()
     page = house.got(f"{path}?limit=1")
     rest = house.got(f"{path}?limit=1&cursor={page['next_cursor']}")
@@ -93,7 +93,7 @@ def test_a_status_is_changed_by_the_owner_and_retiring_is_for_good(house: House)
     assert (found["status"], found["nop_count"], found["warning"]) == ("active", 0, False)
     assert found["next_beat_at"] is not None
     agent_id = path.split("/")[2]
-    stir(house.runtime, agent_id, lambda signs: signs.replaced(in_vain=3))
+    change_vital_signs(house.runtime, agent_id, lambda signs: signs.replaced(in_vain=3))
     assert (house.got(path)["nop_count"], house.got(path)["warning"]) == (3, True)
     assert house.got(f"/agents/{agent_id}/vitals")["warning"] is True
     asleep = house.call("PUT", path, {"status": "dormant"}).json()
@@ -118,13 +118,13 @@ def test_an_event_that_an_owner_tells_is_kept_once_and_wakes_its_agent(house: Ho
     answers = [house.call("POST", path, trusted, headers=once) for _ in range(2)]
     assert answers[0].content == answers[1].content
     problem(house.call("POST", path, news, headers=once), 409, "Idempotency-Key")
-    built, told = (fact.read(Happening) for fact in facts.page(agent_id, HAPPENING))
+    built, told = (fact.read(AgentEvent) for fact in facts.page(agent_id, HAPPENING))
     assert (built.id, built.text, built.tainted) == (first.json()["id"], "雨で止まった", True)
     assert (told.tainted, told.opportunity, built.opportunity) == (False, True, False)
     assert (built.authority, told.authority) == (Authority.PUBLIC, Authority.OWNER)
     past = house.runtime.clock.now().replace(microsecond=0) - timedelta(seconds=1)
-    stir(house.runtime, agent_id, lambda signs: signs.replaced(next_beat_at=past))
-    sweep_beats(house.runtime)
+    change_vital_signs(house.runtime, agent_id, lambda signs: signs.replaced(next_beat_at=past))
+    sweep_heartbeats(house.runtime)
     house.work()
     assert house.got(f"/agents/{agent_id}/heartbeats")["items"][0]["reasons"] == ["unread"]
     assert house.call("POST", path, news).json() == first.json()

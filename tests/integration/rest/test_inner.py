@@ -11,7 +11,7 @@ from opencrab.domain.memory.belief import BELIEF, Belief
 from opencrab.domain.memory.belief_index import outlook_of
 from opencrab.domain.memory.memory import EXPERIENCE, IMPRESSION, Experience, Impression
 from opencrab.domain.memory.peer import PEER, Peer
-from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook
+from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.outcome import Outcome
 from opencrab.gateways.rest.http.page import cursor_of
@@ -49,10 +49,10 @@ def agent(house: House) -> str:
     return made
 
 
-def outlook(house: House, agent: str) -> Outlook:
+def outlook(house: House, agent: str) -> SalientBeliefs:
     fact = house.runtime.home.facts.get(agent, OUTLOOK, OUTLOOK)
     assert fact is not None
-    return fact.read(Outlook)
+    return fact.read(SalientBeliefs)
 
 
 def test_beliefs_are_listed_the_surest_first(house: House, agent: str) -> None:

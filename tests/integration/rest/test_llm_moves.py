@@ -13,7 +13,7 @@ from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, 
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.exchange import OpenReply, Reply
 from opencrab.domain.errors import Conflict, OpenCrabError, Unavailable
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.models.preferences import Preferences
 from opencrab.engine.models.preferences import ATTEMPTS
 from opencrab.ports.models.preferences import StoredPreferences
@@ -32,7 +32,7 @@ class Witness:
 
     def send(self, url: str, *, headers: Any = None, **_sent: Any) -> Reply:
         self.seen.append((url.split("/")[2], str((headers or {}).get("authorization", ""))))
-        raise Unanswered(f"nobody is at {url}", Fault.UNREACHABLE)
+        raise ModelCallFailed(f"nobody is at {url}", Fault.UNREACHABLE)
 
     def open(self, url: str, *, headers: Any, **_sent: Any) -> AbstractContextManager[OpenReply]:
         self.send(url, headers=headers)

@@ -13,7 +13,7 @@ from opencrab.adapters.local_files.secrets import FileSecrets
 from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, models_settings
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.exchange import OpenReply, Reply
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.engine.models.preferences import change_provider
 from tests.integration.rest.house import House, problem
 
@@ -35,10 +35,10 @@ class Silent:
     """`adapters.providers.transport.Transport` that reaches nobody."""
 
     def send(self, url: str, **_sent: Any) -> Reply:
-        raise Unanswered(f"nobody is at {url}", Fault.UNREACHABLE)
+        raise ModelCallFailed(f"nobody is at {url}", Fault.UNREACHABLE)
 
     def open(self, url: str, **_sent: Any) -> AbstractContextManager[OpenReply]:
-        raise Unanswered(f"nobody is at {url}", Fault.UNREACHABLE)
+        raise ModelCallFailed(f"nobody is at {url}", Fault.UNREACHABLE)
 
 
 @pytest.fixture

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import new_fact
 from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark, Scope
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.identifier import ulid
 from opencrab.domain.memory.memory import MEMORY, Memory
-from opencrab.domain.memory.summary import COMPACTION, Compaction
-from opencrab.domain.memory.write_policy import GATE, MEMORIES, Gate
-from opencrab.engine.runtime import Nothing
-from opencrab.ports.memory.search import Found, Query
+from opencrab.domain.memory.summary import COMPACTION, CompactionState
+from opencrab.domain.memory.write_policy import GATE, MEMORIES, MemoryCounts
+from opencrab.engine.runtime import NothingToFind
+from opencrab.ports.memory.search import SearchHit, SearchQuery
 from tests.contract.waiting import at_once
 from tests.integration.rest.house import House, problem
 from tests.integration.rest.remembering import follow, remembering, texts
@@ -31,10 +31,10 @@ def house(tmp_path: Path) -> Iterator[House]:
         yield house
 
 
-class OutOfReach(Nothing):
+class OutOfReach(NothingToFind):
     """An index that cannot be reached."""
 
-    def search(self, agent_id: str, query: Query) -> tuple[Found, ...]:
+    def search(self, agent_id: str, query: SearchQuery) -> tuple[SearchHit, ...]:
         raise Unavailable("the index cannot be reached", cure="try again")
 
 
@@ -45,12 +45,12 @@ def place(agent: str, memory: str = "") -> str:
 def core(house: House, agent: str) -> list[str]:
     """What rides in every prompt."""
     fact = house.runtime.home.facts.get(agent, MIND, MIND)
-    return [each.content for each in (fact.read(Mind) if fact else Mind()).core]
+    return [each.content for each in (fact.read(AgentState) if fact else AgentState()).core]
 
 
-def gate(house: House, agent: str) -> Gate:
+def gate(house: House, agent: str) -> MemoryCounts:
     fact = house.runtime.home.facts.get(agent, GATE, GATE)
-    return fact.read(Gate) if fact else Gate()
+    return fact.read(MemoryCounts) if fact else MemoryCounts()
 
 
 def learned(house: House, agent: str, content: str, **more: Any) -> str:
@@ -322,10 +322,10 @@ def test_nothing_is_lost_while_the_index_is_out_of_reach(house: House) -> None:
 def test_there_is_room_for_so_many(house: House) -> None:
     agent = house.agent()
     now = house.runtime.clock.now()
-    full = Gate(kept=MEMORIES, counted_at=now)
+    full = MemoryCounts(kept=MEMORIES, counted_at=now)
     house.runtime.home.facts.commit(new_fact(agent, GATE, GATE, full))
     problem(house.call("POST", place(agent), LIKES), 403)
-    stale = new_fact(agent, GATE, GATE, Gate(kept=MEMORIES)).replaced(version=0)
+    stale = new_fact(agent, GATE, GATE, MemoryCounts(kept=MEMORIES)).replaced(version=0)
     house.runtime.home.facts.commit(stale)
     assert house.made(place(agent), LIKES)["outcome"] == "kept"
     assert gate(house, agent).kept == 1
@@ -351,13 +351,13 @@ def test_owners_who_change_a_memory_at_once_lose_nothing(house: House) -> None:
 def test_the_owner_asks_again_for_summaries_that_failed(house: House) -> None:
     agent = house.agent()
     session = house.session(agent)
-    failed = Compaction(failures=4, error="no words", failed_at=house.runtime.clock.now())
+    failed = CompactionState(failures=4, error="no words", failed_at=house.runtime.clock.now())
     house.runtime.home.facts.commit(new_fact(agent, COMPACTION, session, failed))
     answer = house.call("POST", f"/agents/{agent}/memory/summaries/retry", {"session_id": session})
     assert answer.status_code == 202
     stored = house.runtime.home.facts.get(agent, COMPACTION, session)
     assert stored is not None
-    assert stored.read(Compaction).failures == 0
+    assert stored.read(CompactionState).failures == 0
     assert house.runtime.home.compactions.receive(visibility_seconds=9, wait_seconds=0)
     other = house.session(house.agent("Ken"))
     route = f"/agents/{agent}/memory/summaries/retry"

@@ -7,7 +7,7 @@ import pytest
 
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
 from opencrab.domain.document import new_fact
-from opencrab.domain.memory.knowledge_graph import EDGE, NODE, Edge, Node
+from opencrab.domain.memory.knowledge_graph import EDGE, NODE, KnowledgeEdge, KnowledgeNode
 from opencrab.domain.memory.memory import (
     EXPERIENCE,
     IMPRESSION,
@@ -143,11 +143,13 @@ def test_impressions_are_listed_and_shown_session_by_session(house: House) -> No
 def test_knowledge_is_read_as_nodes_and_then_edges(house: House, size: int) -> None:
     agent, stranger = house.agent(), house.agent()
     for number in range(3):
-        node = Node(id=f"n{number}", label=f"京都{number}", updated_at=NOW)
+        node = KnowledgeNode(id=f"n{number}", label=f"京都{number}", updated_at=NOW)
         keep(house, agent, NODE, node.id, node)
-    keep(house, stranger, NODE, "n9", Node(id="n9", label="Rome", updated_at=NOW))
+    keep(house, stranger, NODE, "n9", KnowledgeNode(id="n9", label="Rome", updated_at=NOW))
     for number in range(2):
-        edge = Edge(origin=f"n{number}", target="n2", relation="near", weight=0.7, updated_at=NOW)
+        edge = KnowledgeEdge(
+            origin=f"n{number}", target="n2", relation="near", weight=0.7, updated_at=NOW
+        )
         keep(house, agent, EDGE, f"e{number}", edge)
     path, query = f"/agents/{agent}/memory/graph", f"?limit={size}"
     nodes, edges = list[Any](), list[Any]()

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.skill_files import FileSkills
-from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import new_fact
-from opencrab.domain.learning.skill_lifecycle import Teaching, lesson, teach_skill
+from opencrab.domain.learning.skill_lifecycle import SkillTeaching, skill_lesson, teach_skill
 from opencrab.domain.skills.skill import (
     ACQUIRED_SKILLS,
     SKILL,
@@ -39,17 +39,17 @@ def house(tmp_path: Path) -> Iterator[House]:
     house.close()
 
 
-def mind(house: House, agent: str) -> Mind:
+def mind(house: House, agent: str) -> AgentState:
     """What the agent's turns know."""
     fact = house.runtime.home.facts.get(agent, MIND, MIND)
-    return fact.read(Mind) if fact else Mind()
+    return fact.read(AgentState) if fact else AgentState()
 
 
 def waiting(house: House, agent: str, name: str = "from-ada", text: str = "Be brief.") -> None:
     """A skill that a peer taught."""
-    teaching = Teaching(source_type=SourceType.PEER, taught_by="Ada", turn_id="t1")
+    teaching = SkillTeaching(source_type=SourceType.PEER, taught_by="Ada", turn_id="t1")
     skill = teach_skill(
-        None, lesson(name, "短く", guidance=text), teaching, house.runtime.clock.now()
+        None, skill_lesson(name, "短く", guidance=text), teaching, house.runtime.clock.now()
     )
     house.runtime.home.facts.commit(new_fact(agent, SKILL, name, skill))
 
@@ -122,7 +122,7 @@ def test_standard_skills_are_switched_and_nothing_else(house: House) -> None:
     assert (known.enabled, known.disabled) == (("autonomous",), ("self-learning",))
     for name in ("autonomous", "self-learning"):
         done(house, "POST", f"{path}/{name}/toggle", {})
-    assert mind(house, agent) == Mind()
+    assert mind(house, agent) == AgentState()
     body = {key: value for key, value in BODY.items() if key != "name"}
     for method, place in (
         ("PUT", "autonomous"),
@@ -178,7 +178,7 @@ def test_retiring_and_restoring_approves_nothing(house: House) -> None:
     one = f"/agents/{agent}/skills/from-ada"
     done(house, "DELETE", one)
     assert done(house, "POST", f"{one}/restore")["status"] == "quarantined"
-    assert mind(house, agent) == Mind()
+    assert mind(house, agent) == AgentState()
 
 
 @pytest.mark.parametrize(

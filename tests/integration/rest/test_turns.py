@@ -6,7 +6,7 @@ import pytest
 
 from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
-from opencrab.domain.turn.record import Answer
+from opencrab.domain.turn.record import ModelAnswer
 from opencrab.ports.models.model import ChatRequest
 from tests.integration.rest.house import House, problem
 
@@ -26,7 +26,7 @@ class Interrupted(Scripted):
         super().__init__([ScriptedAnswer(calls=(ScriptedCall("ws_list", {}),))] * 9)
         self._happens = happens
 
-    def chat(self, request: ChatRequest, body: bytes) -> Answer:
+    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
         self._happens()
         return super().chat(request, body)
 

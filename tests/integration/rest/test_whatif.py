@@ -7,7 +7,7 @@ import pytest
 
 from opencrab.domain.document import new_fact
 from opencrab.domain.learning.evidence import EVIDENCE, Evidence, ModelEvidence
-from opencrab.domain.statistics.confidence import Sums
+from opencrab.domain.statistics.confidence import MomentSums
 from tests.integration.rest.house import House, problem
 from tests.integration.rest.learning import USAGE, School
 from tests.integration.rest.thinking import PRICE
@@ -24,7 +24,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[School, st
     school.lesson(agent, session, TURNS)
     known = {
         f"conversation/conversation/{name}": ModelEvidence(
-            quality=Sums(n=40, total=total, squares=total), turns=41, failed=1
+            quality=MomentSums(n=40, total=total, squares=total), turns=41, failed=1
         )
         for name, total in (("scripted:rules", 20.0), ("openai:dear", 36.0))
     }

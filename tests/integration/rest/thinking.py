@@ -70,7 +70,7 @@ class Vault:
 
 @dataclass
 class Thinking:
-    """`ports.model.Models` and `Directory`, with a store of preferences behind them."""
+    """`ports.model.Models` and `ProviderDirectory`, with a store of preferences behind them."""
 
     store: PreferenceStore
     vault: Vault = field(default_factory=Vault)

@@ -17,12 +17,12 @@ from opencrab.domain.models.routing import Routing, Use
 from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
-from opencrab.engine.runtime import Nothing
+from opencrab.engine.runtime import NothingToFind
 from opencrab.ports.agents import Agents
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.money.budgets import Budgets
-from opencrab.ports.turn.action import ActionContext, Reach
-from opencrab.ports.turn.journal import History
+from opencrab.ports.turn.action import ActionContext, ActionReach
+from opencrab.ports.turn.journal import SessionHistory
 from opencrab.ports.usage.counters import Tallies
 from opencrab.ports.usage.ledger import UsageLedger
 from tests.unit.engine.known_models import Known, Named
@@ -96,14 +96,14 @@ def context(folder: Path, quota_bytes: int = 1_000_000) -> ActionContext:
         body_hash="h",
         created_at=NOW,
     )
-    reach = Reach(
+    reach = ActionReach(
         files=LocalFiles(folder, quota_bytes=quota_bytes),
-        facts=cast(Facts, None),
-        history=cast(History, None),
+        facts=cast(Documents, None),
+        history=cast(SessionHistory, None),
         models=MODELS,
         agents=cast(Agents, OneAgent()),
-        search=Nothing(),
-        skills=Nothing(),
+        search=NothingToFind(),
+        skills=NothingToFind(),
         usage=cast(UsageLedger, None),
         tallies=cast(Tallies, None),
         budgets=cast(Budgets, None),

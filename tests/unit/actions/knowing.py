@@ -12,7 +12,7 @@ from opencrab.actions.memory import beliefs_and_notes, recall
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Agent, Identity, Profile
-from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.conversation.session import Participant, Session
@@ -23,7 +23,7 @@ from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
 from opencrab.ports.home import Home
 from opencrab.ports.skills import StandardSkills
-from opencrab.ports.turn.action import ActionContext, Reach
+from opencrab.ports.turn.action import ActionContext, ActionReach
 from tests.contract.homes import sqlite
 from tests.searching import searching
 from tests.unit.engine.known_models import Known
@@ -78,10 +78,10 @@ class Desk:
         assert fact is not None
         return fact.read(Memory)
 
-    def mind(self) -> Mind:
+    def mind(self) -> AgentState:
         """What Mika's mind holds."""
         fact = self.home.facts.get("mika", MIND, MIND)
-        return fact.read(Mind) if fact else Mind()
+        return fact.read(AgentState) if fact else AgentState()
 
     def hear(self, text: str, **changes: Any) -> None:
         """A line in the session, spoken by Taro unless the changes say otherwise."""
@@ -113,7 +113,7 @@ def desk(folder: Path) -> Iterator[Desk]:
         home.agents.create(profile)
         for session_id in ("s1", "s2"):
             home.sessions.create(_session(session_id))
-        reach = Reach(
+        reach = ActionReach(
             files=home.files,
             facts=home.facts,
             history=home.journal,

@@ -9,15 +9,15 @@ from opencrab.actions.registry import Registry
 from opencrab.actions.skills import learning
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.access.authority import Authority, Source
-from opencrab.domain.agents.agent_state import MIND, Mind
-from opencrab.domain.learning.settings import Trials
+from opencrab.domain.agents.agent_state import MIND, AgentState
+from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, StandardSkill
 from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
 from opencrab.ports.home import Home
-from opencrab.ports.turn.action import ActionContext, Reach
+from opencrab.ports.turn.action import ActionContext, ActionReach
 from tests.unit.actions.bench import NOW, agent
 
 REGISTRY = Registry((learning.group, speech.group, select.group))
@@ -66,7 +66,7 @@ class Pupil:
     turn: Turn = TURN
     calls: int = 0
     language: Language = Language.JA
-    trials: Trials = field(default_factory=Trials)
+    trials: TrialSettings = field(default_factory=TrialSettings)
     clock: FakeClock = field(default_factory=lambda: FakeClock(NOW))
 
     def context(self) -> ActionContext:
@@ -82,7 +82,7 @@ class Pupil:
             reach=reach,
             clock=self.clock,
             actions=REGISTRY,
-            mind=known.read(Mind) if known else Mind(),
+            mind=known.read(AgentState) if known else AgentState(),
             trials=self.trials,
         )
 
@@ -124,4 +124,4 @@ def told(result: ActionResult) -> dict[str, Any]:
     return {key: value for key, value in (result.data or {}).items() if key != "hint"}
 
 
-_NO_REACH = Reach(**{port.name: None for port in fields(Reach)})  # type: ignore[arg-type]
+_NO_REACH = ActionReach(**{port.name: None for port in fields(ActionReach)})  # type: ignore[arg-type]

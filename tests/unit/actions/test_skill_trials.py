@@ -7,12 +7,12 @@ import pytest
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import new_fact
-from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.skill_lifecycle import retire_skill
 from opencrab.domain.skills.skill import BY_EVIDENCE, SKILL, Effectiveness, SkillStatus
-from opencrab.domain.statistics.hash_bucket import coin
+from opencrab.domain.statistics.hash_bucket import hash_fraction
 from opencrab.domain.value import Language
 from tests.contract.homes import sqlite
 from tests.unit.actions.bench import NOW
@@ -23,7 +23,11 @@ HELD, GIVEN = (
         id=next(
             turn_id
             for turn_id in (f"t{n}" for n in range(100))
-            if (coin("skill", turn_id, "good-questions") < Trials().skill_percent / 100) is withheld
+            if (
+                hash_fraction("skill", turn_id, "good-questions")
+                < TrialSettings().skill_percent / 100
+            )
+            is withheld
         )
     )
     for withheld in (True, False)
@@ -53,7 +57,7 @@ def test_the_agent_is_told_that_what_it_learned_is_tried(
 ) -> None:
     mika.language = language
     assert words in str(mika.do("create_my_skill", **WRITE).data)
-    mika.trials = Trials(skill_percent=0)
+    mika.trials = TrialSettings(skill_percent=0)
     settled = mika.do("create_my_skill", **{**WRITE, "name": "another"})
     assert settled.data == {"skill_name": "another", "version": 1, "status": "active"}
 
@@ -68,12 +72,14 @@ def test_a_skill_on_trial_is_read_but_in_turns_in_which_it_rests(mika: Pupil) ->
         rests = mika.run("use_skill", name="Good Questions")
         assert (rests.success, rests.side_effects) == (False, ())
         assert words in str(rests.error)
-    mika.trials = Trials(skill_percent=0)
+    mika.trials = TrialSettings(skill_percent=0)
     assert mika.run("use_skill", name="good-questions").success
 
 
 def test_what_the_owner_pinned_never_rests_and_stays_as_its_agent_rewords_it(mika: Pupil) -> None:
-    mika.home.facts.commit(new_fact("mika", MIND, MIND, Mind(pinned=("skill:good-questions",))))
+    mika.home.facts.commit(
+        new_fact("mika", MIND, MIND, AgentState(pinned=("skill:good-questions",)))
+    )
     mika.turn = HELD
     assert status(mika, "create_my_skill", "good-questions") == "active"
     assert mika.run("use_skill", name="good-questions").success
@@ -85,7 +91,9 @@ def test_what_the_owner_pinned_never_rests_and_stays_as_its_agent_rewords_it(mik
 def test_nobody_but_the_owner_gives_other_words_to_what_is_pinned(
     mika: Pupil, authority: Authority
 ) -> None:
-    mika.home.facts.commit(new_fact("mika", MIND, MIND, Mind(pinned=("skill:good-questions",))))
+    mika.home.facts.commit(
+        new_fact("mika", MIND, MIND, AgentState(pinned=("skill:good-questions",)))
+    )
     lived = {"experience": "x", "outcome": "success", "lesson": "y"}
     others = TURN.replaced(authority=authority)
     mika.turn = others
@@ -104,7 +112,7 @@ def test_nobody_but_the_owner_gives_other_words_to_what_is_pinned(
 
 
 def test_beyond_the_places_on_trial_a_skill_is_learned_and_waits(mika: Pupil) -> None:
-    mika.trials = Trials(candidates=2)
+    mika.trials = TrialSettings(candidates=2)
     for number in range(2):
         assert status(mika, "create_my_skill", f"s-{number}") == "candidate"
     lived = {"experience": "x", "outcome": "success", "lesson": "y", "skill_name": "s-2"}

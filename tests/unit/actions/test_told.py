@@ -15,13 +15,13 @@ from opencrab.adapters.skill_files import FileSkills
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent, Identity, Profile
-from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Language, Value
-from opencrab.engine.skills.offering import had, index
+from opencrab.engine.skills.offering import skill_index, skills_of_agent
 from opencrab.engine.turn.prompt.system_text import system_text
 from opencrab.ports.turn.action import Action, ActionContext
 from tests.cases import for_each
@@ -34,8 +34,8 @@ MOST_RESULT_BYTES = 64 * 1024
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 SKILLS = FileSkills(ROOT / "skills")
-EVERY_SKILL = Mind(enabled=tuple(skill.name for skill in SKILLS.all()))
-NO_SKILL = Mind(disabled=tuple(skill.name for skill in SKILLS.all()))
+EVERY_SKILL = AgentState(enabled=tuple(skill.name for skill in SKILLS.all()))
+NO_SKILL = AgentState(disabled=tuple(skill.name for skill in SKILLS.all()))
 ROUTING = Routing(default="x:y", aliases={"fast": "x:y"}, selectable=("fast",))
 ALL = Registry(GROUPS)
 BY_SKILLS = Registry(GROUPS, SKILLS)
@@ -59,14 +59,14 @@ def _agent(language: Language) -> Agent:
 def _told(
     registry: Registry,
     authority: Authority = Authority.OWNER,
-    mind: Mind | None = None,
+    mind: AgentState | None = None,
     language: Language = Language.JA,
 ) -> list[str]:
-    schemas = registry.schemas(_agent(language), ROUTING, authority, mind or Mind())
+    schemas = registry.schemas(_agent(language), ROUTING, authority, mind or AgentState())
     return [schema.name for schema in schemas]
 
 
-def _bytes(registry: Registry, mind: Mind, language: Language) -> int:
+def _bytes(registry: Registry, mind: AgentState, language: Language) -> int:
     """What each model call of a plain agent carries: schemas, and the system text with skills."""
     agent = _agent(language)
     profile = Profile(agent=agent, soul=Soul(persona_name="Mika"), identity=Identity(name="Mika"))
@@ -78,14 +78,16 @@ def _bytes(registry: Registry, mind: Mind, language: Language) -> int:
         updated_at=NOW,
     )
     schemas = registry.schemas(agent, ROUTING, Authority.OWNER, mind)
-    system = system_text(profile, session, index(had(SKILLS.all(), mind), language).text)
+    system = system_text(
+        profile, session, skill_index(skills_of_agent(SKILLS.all(), mind), language).text
+    )
     return len(system.encode()) + sum(len(each.model_dump_json().encode()) for each in schemas)
 
 
 @each_language
 def test_all_that_a_default_agent_is_told_takes_eight_kilobytes(language: Language) -> None:
     assert {skill.name for skill in SKILLS.all() if skill.by_default}
-    size = _bytes(BY_SKILLS, Mind(), language)
+    size = _bytes(BY_SKILLS, AgentState(), language)
     assert size <= DEFAULT_BYTES, size
 
 
@@ -189,9 +191,9 @@ def test_limits_are_checked_and_not_told() -> None:
 
 @pytest.mark.parametrize("authority", [Authority.PUBLIC, Authority.PEER])
 @pytest.mark.parametrize("registry", [ALL, BY_SKILLS], ids=["all", "by skills"])
-@pytest.mark.parametrize("mind", [Mind(), EVERY_SKILL], ids=["default", "every skill"])
+@pytest.mark.parametrize("mind", [AgentState(), EVERY_SKILL], ids=["default", "every skill"])
 def test_others_are_told_of_speech_and_reading_only(
-    authority: Authority, registry: Registry, mind: Mind
+    authority: Authority, registry: Registry, mind: AgentState
 ) -> None:
     told = set(_told(registry, authority, mind))
     beyond = {n for n in told if ACTIONS[n].impact not in {Impact.SPEECH, Impact.READ}}
@@ -209,8 +211,10 @@ def test_exactly_these_actions_are_for_peers_too() -> None:
 
 
 @pytest.mark.parametrize("authority", Authority)
-@pytest.mark.parametrize("mind", [Mind(), EVERY_SKILL, NO_SKILL], ids=["default", "every", "none"])
-def test_everything_that_is_told_is_allowed(authority: Authority, mind: Mind) -> None:
+@pytest.mark.parametrize(
+    "mind", [AgentState(), EVERY_SKILL, NO_SKILL], ids=["default", "every", "none"]
+)
+def test_everything_that_is_told_is_allowed(authority: Authority, mind: AgentState) -> None:
     for registry in (ALL, BY_SKILLS):
         allowed = [a.name for a in registry.allowed(_agent(Language.JA), ROUTING, authority)]
         told = _told(registry, authority, mind)
@@ -230,14 +234,14 @@ def test_skills_unlock_their_actions_and_nothing_else() -> None:
     assert set(_told(BY_SKILLS, mind=NO_SKILL)) == CORE
     for skill in SKILLS.all():
         off = tuple(name for name in NO_SKILL.disabled if name != skill.name)
-        mind = Mind(disabled=off, enabled=(skill.name,))
+        mind = AgentState(disabled=off, enabled=(skill.name,))
         assert set(_told(BY_SKILLS, mind=mind)) == CORE | set(skill.actions)
 
 
 def test_what_an_agent_is_told_is_made_once() -> None:
-    first = BY_SKILLS.schemas(_agent(Language.JA), ROUTING, Authority.OWNER, Mind())
-    again = BY_SKILLS.schemas(_agent(Language.JA), ROUTING, Authority.USER, Mind())
-    english = BY_SKILLS.schemas(_agent(Language.EN), ROUTING, Authority.OWNER, Mind())
+    first = BY_SKILLS.schemas(_agent(Language.JA), ROUTING, Authority.OWNER, AgentState())
+    again = BY_SKILLS.schemas(_agent(Language.JA), ROUTING, Authority.USER, AgentState())
+    english = BY_SKILLS.schemas(_agent(Language.EN), ROUTING, Authority.OWNER, AgentState())
     assert first is again
     assert english is not first
 
@@ -248,7 +252,7 @@ def test_what_is_absent_or_not_offered_does_not_exist() -> None:
     assert set(_told(bare, mind=EVERY_SKILL)).isdisjoint({"web_fetch", "web_search"})
     alone = ROUTING.replaced(self_selection=False)
     agent = _agent(Language.JA)
-    told = {each.name for each in ALL.schemas(agent, alone, Authority.OWNER, Mind())}
+    told = {each.name for each in ALL.schemas(agent, alone, Authority.OWNER, AgentState())}
     allowed = {action.name for action in ALL.allowed(agent, alone, Authority.OWNER)}
     assert told == allowed == set(ACTIONS) - MODELS
 
@@ -275,4 +279,4 @@ def test_the_test_would_notice_an_action_that_grew() -> None:
     group = Group("long")
     group.actions.extend(each for each in ACTIONS.values() if each is not action)
     group.actions.append(long)
-    assert _bytes(Registry((group,), SKILLS), Mind(), Language.JA) > DEFAULT_BYTES
+    assert _bytes(Registry((group,), SKILLS), AgentState(), Language.JA) > DEFAULT_BYTES

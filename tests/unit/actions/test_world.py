@@ -17,8 +17,8 @@ from opencrab.domain.models.routing import Routing
 from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
-from opencrab.domain.world.binding import World
-from opencrab.engine.world.binding import bind, place, receive
+from opencrab.domain.world.binding import WorldBinding
+from opencrab.engine.world.binding import bind_to_world, receive_world_message, world_of_agent
 from opencrab.ports.turn.action import ActionContext
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
@@ -40,8 +40,10 @@ class Desk:
         house.session(self.agent)
         (turn,) = house.say("…")
         self.turn: Turn = turn
-        self.world: World = self.kingdom.admit(bind(house.runtime, "crab", self.kingdom.binding()))
-        receive(house.runtime, self.kingdom.allocation(self.world, 2))
+        self.world: WorldBinding = self.kingdom.admit(
+            bind_to_world(house.runtime, "crab", self.kingdom.binding())
+        )
+        receive_world_message(house.runtime, self.kingdom.allocation(self.world, 2))
 
     def context(self, key: str = "k1") -> ActionContext:
         home, runtime = self.house.home, self.house.runtime
@@ -60,7 +62,7 @@ class Desk:
 
     @property
     def units(self) -> int | None:
-        return place(self.house.runtime.home, "crab").units
+        return world_of_agent(self.house.runtime.home, "crab").units
 
 
 @pytest.fixture

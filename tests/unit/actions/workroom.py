@@ -20,7 +20,7 @@ from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
 from opencrab.ports.memory.search import Search
 from opencrab.ports.skills import StandardSkills
-from opencrab.ports.turn.action import Action, ActionContext, Reach
+from opencrab.ports.turn.action import Action, ActionContext, ActionReach
 from opencrab.ports.workspace.files import Files
 from tests.contract.homes import sqlite
 from tests.unit.engine.known_models import Known
@@ -101,7 +101,7 @@ def workroom(folder: Path, quota_bytes: int = 1_000_000) -> Iterator[Room]:
     """Mika in a session, on behalf of her owner, in a clean turn."""
     clock = FakeClock(NOW)
     with sqlite(folder, clock) as home:
-        reach = Reach(
+        reach = ActionReach(
             files=LocalFiles(folder, quota_bytes=quota_bytes),
             facts=home.facts,
             history=home.journal,

@@ -18,14 +18,14 @@ from opencrab.domain.errors import (
     TooLarge,
     Unavailable,
 )
-from opencrab.domain.memory.search_row import Clearance, Row, RowKind
+from opencrab.domain.memory.search_row import RowKind, SearchClearance, SearchRow
 from opencrab.domain.text.query import LONGEST_QUESTION
-from opencrab.ports.memory.search import MOST_FOUND, Found, IndexStatus, Query
+from opencrab.ports.memory.search import MOST_FOUND, IndexStatus, SearchHit, SearchQuery
 from tests.contract.example import ENGLISH, JAPANESE, NOW
 
-WHOLE = Query(
+WHOLE = SearchQuery(
     text=JAPANESE,
-    clearance=Clearance(session_id="s1", guild_id="g", person_id="taro"),
+    clearance=SearchClearance(session_id="s1", guild_id="g", person_id="taro"),
     limit=7,
     session_id="s1",
     kinds=frozenset({RowKind.SPEECH, RowKind.MEMORY}),
@@ -37,22 +37,22 @@ WHOLE = Query(
 )
 
 
-def found(text: str) -> Found:
-    row = Row(
+def found(text: str) -> SearchHit:
+    row = SearchRow(
         "s1", 3, RowKind.SPEECH, Hearing.PUBLIC, "taro", "太郎", NOW, text, ref="", taint=True
     )
-    return Found(row, 0.25, ("speaker",), f"太郎: {text}", taint=True)
+    return SearchHit(row, 0.25, ("speaker",), f"太郎: {text}", taint=True)
 
 
 class Answering:
     """A search that notes what it is asked, and answers as it is told."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, Query | None]] = []
-        self.found: tuple[Found, ...] = ()
+        self.asked: list[tuple[str, SearchQuery | None]] = []
+        self.found: tuple[SearchHit, ...] = ()
         self.trouble: OpenCrabError | None = None
 
-    def search(self, agent_id: str, query: Query) -> tuple[Found, ...]:
+    def search(self, agent_id: str, query: SearchQuery) -> tuple[SearchHit, ...]:
         self._note(agent_id, query)
         return self.found
 
@@ -63,7 +63,7 @@ class Answering:
         self._note(agent_id)
         return IndexStatus("sqlite", 3, 4, 1, (("s1", 9),), NOW, 2)
 
-    def _note(self, agent_id: str, query: Query | None = None) -> None:
+    def _note(self, agent_id: str, query: SearchQuery | None = None) -> None:
         self.asked.append((agent_id, query))
         if self.trouble is not None:
             raise self.trouble
@@ -108,8 +108,8 @@ def test_a_question_and_its_answer_arrive_as_they_were(
 
 
 def test_a_plain_question_arrives_as_it_was(client: Client, search: LambdaSearch) -> None:
-    assert search.search("mika", Query("蟹")) == ()
-    assert client.search.asked == [("mika", Query("蟹"))]
+    assert search.search("mika", SearchQuery("蟹")) == ()
+    assert client.search.asked == [("mika", SearchQuery("蟹"))]
 
 
 def test_how_the_index_stands_is_told(client: Client, search: LambdaSearch) -> None:
@@ -139,7 +139,7 @@ def test_an_error_comes_back_as_the_same_one(
 def test_any_words_can_be_sent_and_only_what_is_read_of_them(
     client: Client, search: LambdaSearch, text: str
 ) -> None:
-    search.search("mika", Query(text, limit=10_000, speaker=text))
+    search.search("mika", SearchQuery(text, limit=10_000, speaker=text))
     ((_, query),) = client.search.asked
     assert query is not None
     assert len(query.text) <= LONGEST_QUESTION

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from opencrab.adapters.search_rows import IndexProgress, Past
+from opencrab.adapters.search_rows import IndexProgress, SearchRowReader
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.models.routing import Use
 from opencrab.domain.turn.record import CallState
@@ -57,7 +57,7 @@ def sessions_of_news(folder: Path, rows: list[UsageRow]) -> tuple[set[str], int]
         life, ledger = Life(home, clock), Rows(rows)
         life.meet("s1", "hana")
         life.say("海の話 of the sea")
-        past = Past(home.journal, home.sessions, home.facts, ledger, clock)  # type: ignore[arg-type]  # only its rows are read
+        past = SearchRowReader(home.journal, home.sessions, home.facts, ledger, clock)  # type: ignore[arg-type]  # only its rows are read
         told = past.news("hana", IndexProgress(at=NOW))
         return {batch.session_id for batch in told if batch.session_id}, ledger.reads
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.adapters.search_rows import LATE, IndexProgress, Past
+from opencrab.adapters.search_rows import LATE, IndexProgress, SearchRowReader
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.document import new_fact
 from opencrab.domain.identifier import ulid
-from opencrab.domain.memory.memory import MEMORY, REWRITTEN, Memory, Rewritten
+from opencrab.domain.memory.memory import MEMORY, REWRITTEN, IndexRewrite, Memory
 from opencrab.ports.home import Home
 from tests.contract.example import NOW
 from tests.contract.homes import sqlite
@@ -24,7 +24,7 @@ class Place:
 
     home: Home
     clock: FakeClock
-    past: Past
+    past: SearchRowReader
 
     def keep(self, memory_id: str) -> None:
         """A memory under some id."""
@@ -71,7 +71,7 @@ def test_an_id_of_a_clock_that_is_a_little_ahead_moves_it(place: Place) -> None:
 def test_what_was_told_of_long_before_the_last_look_is_not_read_again(place: Place) -> None:
     place.keep("0" * 26)
     last = place.clock.new_id()
-    told = Rewritten(refs=("0" * 26,))
+    told = IndexRewrite(refs=("0" * 26,))
     place.home.facts.commit(new_fact("hana", REWRITTEN, last, told))
     known = {MEMORY: future(-LATE), REWRITTEN: last}
     at = NOW + LATE + timedelta(minutes=1)

@@ -9,9 +9,9 @@ from botocore.exceptions import ClientError
 
 from opencrab.adapters.world_bus import EventBridgeBus, detail_of, envelope_in
 from opencrab.domain.errors import Invalid, Unavailable
-from opencrab.domain.world.binding import ENVELOPE_BYTES, Envelope
+from opencrab.domain.world.binding import ENVELOPE_BYTES, WorldEnvelope
 
-ENVELOPE = Envelope(
+ENVELOPE = WorldEnvelope(
     world_id="kingdom",
     code=0x0600,
     sender="ab" * 32,

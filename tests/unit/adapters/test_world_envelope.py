@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.world_envelope import Ed25519Envelopes
 from opencrab.domain.errors import Invalid, TooLarge
-from opencrab.domain.world.binding import ENVELOPE_BYTES, Envelope
-from opencrab.domain.world.catalogue import inbound_messages, outbound
+from opencrab.domain.world.binding import ENVELOPE_BYTES, WorldEnvelope
+from opencrab.domain.world.catalogue import inbound_world_messages, outbound_world_messages
 from tests.soak import examples
 from tests.unit.domain.world.test_catalogue import example
 from tests.world.reference import damaged
@@ -20,8 +20,8 @@ KEY, OTHER = ENVELOPES.new_key(), ENVELOPES.new_key()
 NOW = datetime(2026, 2, 17, 9, 0, 0, 123_000, tzinfo=UTC)
 
 
-def envelope(**changes: object) -> Envelope:
-    return Envelope(
+def envelope(**changes: object) -> WorldEnvelope:
+    return WorldEnvelope(
         world_id="kingdom",
         code=0x0311,
         sender=KEY.key_id,
@@ -33,7 +33,7 @@ def envelope(**changes: object) -> Envelope:
 
 
 def test_every_message_comes_back_as_it_was_sent() -> None:
-    for message in (*outbound(), *inbound_messages()):
+    for message in (*outbound_world_messages(), *inbound_world_messages()):
         body = message.to_wire(example(message))
         sent = envelope(code=message.code, body=body, reply_to="ab" * 16)
         opened = ENVELOPES.opened(ENVELOPES.sealed(sent, KEY.private_key))

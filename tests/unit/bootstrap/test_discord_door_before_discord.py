@@ -10,7 +10,7 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.discord.door import local_door
 from opencrab.bootstrap.jobs import JOBS
-from opencrab.domain.document import INSTALLATION_FACTS, Fact
+from opencrab.domain.document import INSTALLATION_FACTS, Document
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.discord.interactions import acks
 from opencrab.ports.home import Home
@@ -71,7 +71,7 @@ def test_a_command_is_seen_as_taken_wherever_it_was_given(
 
 def test_choices_appear_while_one_types(discord: FakeDiscord, home: Home) -> None:
     home.facts.commit(
-        Fact(
+        Document(
             owner=INSTALLATION_FACTS,
             kind=acks.CHOICES_KIND,
             id=acks.CHOICES_ID,

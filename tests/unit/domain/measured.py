@@ -5,10 +5,10 @@ from typing import Any
 
 from opencrab.domain.learning.evidence import ALL, Evidence, ModelEvidence, worth_key
 from opencrab.domain.money.budget import Usage
-from opencrab.domain.statistics.confidence import Sums
+from opencrab.domain.statistics.confidence import MomentSums
 from opencrab.domain.turn.record import CallState
-from opencrab.domain.usage.counters import Tally, merge_tallies, tally_of
-from opencrab.domain.usage.ledger import Grouping, parts_of
+from opencrab.domain.usage.counters import DailyTally, merge_tallies, tally_of_call
+from opencrab.domain.usage.ledger import Grouping, parse_task_key
 from tests.contract.example import usage_row
 
 NOW = datetime(2026, 11, 22, 10, 30, tzinfo=UTC)
@@ -17,7 +17,7 @@ GPT, MINI, LOCAL = "openai:gpt", "openai:mini", "ollama:meta/llama"
 
 def calls(
     model: str, n: int, *, at: datetime = NOW, cost: int = 1_000, **changes: Any
-) -> tuple[Tally, ...]:
+) -> tuple[DailyTally, ...]:
     """The tally of so many equal calls of 100 tokens in and 10 out."""
     provider, _, name = model.partition(":")
     rows = (
@@ -32,21 +32,21 @@ def calls(
         )
         for place in range(1, n + 1)
     )
-    return merge_tallies(map(tally_of, rows))
+    return merge_tallies(map(tally_of_call, rows))
 
 
-def worth(n: int, mean: float) -> Sums:
+def worth(n: int, mean: float) -> MomentSums:
     """So many turns that were worth 0 or 1, with about this mean."""
     good = round(n * mean)
-    return Sums(n=n, total=float(good), squares=float(good))
+    return MomentSums(n=n, total=float(good), squares=float(good))
 
 
 def of(n: int, mean: float, *, cost: float = 1_000.0, latency: float = 500.0) -> ModelEvidence:
     """What so many judged turns with a model tell."""
     return ModelEvidence(
         quality=worth(n, mean),
-        cost=Sums(n=n, total=n * cost, squares=n * cost * cost),
-        latency=Sums(n=n, total=n * latency, squares=n * latency * latency),
+        cost=MomentSums(n=n, total=n * cost, squares=n * cost * cost),
+        latency=MomentSums(n=n, total=n * latency, squares=n * latency * latency),
         turns=n,
     )
 
@@ -61,15 +61,15 @@ def evidence(**by_model: ModelEvidence) -> Evidence:
 
 def apart(models: dict[str, ModelEvidence]) -> Evidence:
     """Evidence of turns each of which had one model, for one purpose and type of task."""
-    answers, worths = dict[str, ModelEvidence](), dict[str, Sums]()
+    answers, worths = dict[str, ModelEvidence](), dict[str, MomentSums]()
     for key, each in models.items():
-        purpose, task_type, model = parts_of(key)
+        purpose, task_type, model = parse_task_key(key)
         answer = f"{task_type}/{model}"
         answers[answer] = answers.get(answer, ModelEvidence()) + each
         groups = {Grouping.PURPOSE: purpose, Grouping.TASK_TYPE: task_type}
         for group in (ALL, *(worth_key(by, name) for by, name in groups.items())):
-            worths[group] = worths.get(group, Sums()) + each.worth
-    n = worths.get(ALL, Sums()).n
+            worths[group] = worths.get(group, MomentSums()) + each.worth
+    n = worths.get(ALL, MomentSums()).n
     return Evidence(turns=n, judged=n, models=models, answers=answers, worths=worths)
 
 

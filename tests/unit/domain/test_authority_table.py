@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.domain.access.authority import Authority, Scope, Source, authority, may
+from opencrab.domain.access.authority import Authority, Scope, Source, authority, authority_permits
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.policy import ApprovalPolicy, needs_approval
 from tests.conftest import ROOT
@@ -38,9 +38,11 @@ def test_the_page_names_every_door_and_every_authority() -> None:
 @pytest.mark.parametrize("row", rows("authority"), ids=lambda row: row[0])
 def test_the_page_says_what_turns_of_an_authority_may_do(row: list[str]) -> None:
     named, *told = row
-    found = {impact: "yes" if may(Authority(named), impact) else "no" for impact in Impact}
+    found = {
+        impact: "yes" if authority_permits(Authority(named), impact) else "no" for impact in Impact
+    }
     if named == Authority.PEER:
-        assert may(Authority.PEER, Impact.SELF, for_peers=True)
+        assert authority_permits(Authority.PEER, Impact.SELF, for_peers=True)
         found[Impact.SELF] = "some"
     assert dict(zip(Impact, told, strict=True)) == found
 

@@ -7,19 +7,19 @@ from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.approvals.approval import Approval, ApprovalRules
 from opencrab.domain.turn.record import (
-    Answer,
+    ActionCall,
     ApprovalRequest,
-    Call,
     CallState,
+    ModelAnswer,
     ModelIntent,
     ModelResult,
 )
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.approvals.approvals import Decider, open_approval
-from opencrab.ports.turn.journal import Change
+from opencrab.ports.turn.journal import TurnChange
 from tests.unit.engine.known_world import World
 
-CALL = Call(id="c1", name="ws_write", arguments={"path": "メモ.md", "content": "海 🦀"})
+CALL = ActionCall(id="c1", name="ws_write", arguments={"path": "メモ.md", "content": "海 🦀"})
 OWNER = Decider(id="owner", is_owner=True)
 DELEGATE = Decider(id="taro", is_owner=False)
 STRANGER = Decider(id="jiro", is_owner=False)
@@ -48,11 +48,11 @@ def asked(world: World, *, taint: bool = False, **rules: Any) -> Approval:
     n = turn.sequence
     records = (
         ModelIntent(n=n, model="m", request_hash="h", reserved=0),
-        ModelResult(n=n, state=CallState.COMPLETED, answer=Answer(calls=(CALL,))),
+        ModelResult(n=n, state=CallState.COMPLETED, answer=ModelAnswer(calls=(CALL,))),
         request,
     )
     waiting = turn.replaced(status=TurnStatus.WAITING, sequence=request.n + 1)
-    change = Change(turn=waiting, expected=turn.sequence, records=records, facts=(fact,))
+    change = TurnChange(turn=waiting, expected=turn.sequence, records=records, facts=(fact,))
     world.runtime.home.journal.commit(change)
     return fact.read(Approval)
 

@@ -8,14 +8,14 @@ from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.memory.summary import SUMMARY, Compaction, Shelf, Summary
+from opencrab.domain.memory.summary import SUMMARY, CompactionState, Summary, SummaryIndex
 from opencrab.domain.models.routing import LlmConfig, Use
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.value import Language
-from opencrab.engine.memory.compaction.source import Library
-from opencrab.engine.memory.compaction.trigger import wish
+from opencrab.engine.memory.compaction.source import StoredSummaries
+from opencrab.engine.memory.compaction.trigger import request_compaction
 from opencrab.engine.runtime import Rules
-from opencrab.ports.turn.journal import Change
+from opencrab.ports.turn.journal import TurnChange
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply, Script
 from tests.e2e.house import House
@@ -75,25 +75,25 @@ def grow(
             )
             for n in range(min(batch, count - start))
         )
-        turn = journal.commit(Change(turn=turn, expected=turn.sequence, lines=lines, at=now))
+        turn = journal.commit(TurnChange(turn=turn, expected=turn.sequence, lines=lines, at=now))
     over = turn.replaced(status=TurnStatus.IDLE, ended_at=now, lease_until=None)
-    journal.commit(Change(turn=over, expected=turn.sequence, at=now))
+    journal.commit(TurnChange(turn=over, expected=turn.sequence, at=now))
 
 
 def ask(made: House, cause: str = "1", session_id: str = "s") -> None:
     """What the end of a turn sends when a session has grown."""
-    wish(made.runtime.home.compactions, "mika", session_id, cause)
+    request_compaction(made.runtime.home.compactions, "mika", session_id, cause)
 
 
-def library(made: House) -> Library:
-    return Library(made.home.facts, "mika")
+def library(made: House) -> StoredSummaries:
+    return StoredSummaries(made.home.facts, "mika")
 
 
-def progress(made: House, session_id: str = "s") -> Compaction:
+def progress(made: House, session_id: str = "s") -> CompactionState:
     return library(made).compaction(session_id)[1]
 
 
-def shelf(made: House) -> Shelf:
+def shelf(made: House) -> SummaryIndex:
     return library(made).shelf()[1]
 
 

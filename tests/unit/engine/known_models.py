@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import FREE, Price
-from opencrab.domain.turn.record import Answer
+from opencrab.domain.turn.record import ModelAnswer
 from opencrab.ports.models.model import ChatModel, ChatRequest, ModelInfo
 
 
@@ -26,8 +26,8 @@ class Named:
     def encode(self, request: ChatRequest) -> bytes:
         return request.system.encode()
 
-    def chat(self, request: ChatRequest, body: bytes) -> Answer:
-        raise Unanswered(f"{self.info.name} never answers", Fault.TIMEOUT)
+    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
+        raise ModelCallFailed(f"{self.info.name} never answers", Fault.TIMEOUT)
 
 
 class Known:

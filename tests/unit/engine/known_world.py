@@ -30,18 +30,18 @@ from opencrab.domain.conversation.message import (
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import Routing
-from opencrab.domain.turn.record import Answer, CallResult, CallState, ModelIntent, ModelResult
+from opencrab.domain.turn.record import CallResult, CallState, ModelAnswer, ModelIntent, ModelResult
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.admission import admit_message
 from opencrab.engine.turn.observe import observe
-from opencrab.engine.turn.work import Work
+from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import ChatModel, ModelInfo
-from opencrab.ports.turn.journal import Boundary, Change
+from opencrab.ports.turn.journal import StepBoundary, TurnChange
 
-QUIET = Boundary(frozen=None, instructions=())
+QUIET = StepBoundary(frozen=None, instructions=())
 """A boundary where nobody wants anything."""
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
@@ -85,20 +85,20 @@ class World:
             "authority": Authority.OWNER,
             "parts": (TextPart(text=text),),
         } | changes
-        return admit(self.runtime, session_id, Message(**fields))
+        return admit_message(self.runtime, session_id, Message(**fields))
 
     def claimed(self, turn: Turn) -> Turn:
         recorded = self.runtime.home.journal.claim(turn.id, lease_until=NOW, receipt=None)
         assert recorded is not None
         return recorded.turn
 
-    def work(self, turn: Turn) -> Work:
+    def work(self, turn: Turn) -> TurnWork:
         """A turn in a worker's hands, whatever its records say."""
         recorded = self.runtime.home.journal.claim(turn.id, lease_until=NOW, receipt=None)
         assert recorded is not None
         return observe(self.runtime, recorded.turn, Transcript.of(recorded.records))
 
-    def begun(self, text: str = "こんにちは", **changes: Any) -> Work:
+    def begun(self, text: str = "こんにちは", **changes: Any) -> TurnWork:
         """The first agent's turn for a new message."""
         return self.work(self.say(text, **changes)[0])
 
@@ -106,7 +106,7 @@ class World:
         """Lines that an agent adds in a turn."""
         held = self.claimed(turn)
         lines = tuple(line(held, text, **changes) for text in texts)
-        self.runtime.home.journal.commit(Change(turn=held, expected=held.sequence, lines=lines))
+        self.runtime.home.journal.commit(TurnChange(turn=held, expected=held.sequence, lines=lines))
 
 
 def line(turn: Turn, text: str, **changes: Any) -> Line:
@@ -128,7 +128,7 @@ def line(turn: Turn, text: str, **changes: Any) -> Line:
 
 
 def took_step(
-    work: Work, answer: Answer, *results: CallResult, heard: tuple[str, ...] = ()
+    work: TurnWork, answer: ModelAnswer, *results: CallResult, heard: tuple[str, ...] = ()
 ) -> None:
     """Let a turn have made one more model call, with what became of its calls."""
     n = work.next_n

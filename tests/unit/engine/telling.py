@@ -10,15 +10,15 @@ from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.value import Language
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider
-from opencrab.engine.goals.instructions import Asker, NewInstruction, undertake
-from opencrab.engine.insight.event_log import events
+from opencrab.engine.goals.instructions import InstructionGiver, NewInstruction, start_instruction
+from opencrab.engine.insight.event_log import agent_event_page
 from opencrab.engine.insight.turn_events import Event
 from tests.contract.homes import HOMES
 from tests.crash.outside import Reply, Script
 from tests.e2e.house import House
 
 INSTRUCTION = {Language.JA: "ノートを整理して", Language.EN: "Organise the notes"}
-OWNER = Asker("owner", "Owner", Source.REST, Authority.OWNER)
+OWNER = InstructionGiver("owner", "Owner", Source.REST, Authority.OWNER)
 
 
 @contextmanager
@@ -61,7 +61,7 @@ def tell_all(house: House, agent: str, limit: int = 100) -> list[Event]:
     found: list[Event] = []
     place = ""
     while True:
-        page = events(house.runtime, agent, after=place, limit=limit)
+        page = agent_event_page(house.runtime, agent, after=place, limit=limit)
         found += page.events
         if page.place == place:
             return found
@@ -82,9 +82,9 @@ def asking(house: House, name: str, language: Language = Language.EN) -> None:
 
 def decided(house: House, *, approved: bool) -> None:
     """The owner decides the one approval that is open, and the turn goes on."""
-    (asked,) = approvals.page(house.runtime.home.facts, decided=False)
+    (asked,) = approvals.page_of_approvals(house.runtime.home.facts, decided=False)
     owner = Decider("owner", is_owner=True)
-    approvals.decide(house.runtime, asked.id, approved=approved, who=owner)
+    approvals.decide_approval(house.runtime, asked.id, approved=approved, who=owner)
 
 
 def instruct(
@@ -92,7 +92,7 @@ def instruct(
 ) -> None:
     """Give an agent something to do; each of its turns follows a script of its own."""
     asked = NewInstruction(instruction=INSTRUCTION[language])
-    undertake(house.runtime, agent, asked, OWNER, key="k1")
+    start_instruction(house.runtime, agent, asked, OWNER, key="k1")
     for script in turns:
         house.scripts[agent] = script
         house.later(1)

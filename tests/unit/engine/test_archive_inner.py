@@ -10,12 +10,12 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.errors import TooLarge
 from opencrab.domain.memory.belief import BELIEF, Belief
 from opencrab.domain.memory.belief_index import BELIEFS, belief_id, outlook_of
-from opencrab.domain.memory.peer import PEER, Peer, trust
-from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook
+from opencrab.domain.memory.peer import PEER, Peer, peer_trust
+from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.memory.write_policy import TAINTED_CONFIDENCE
-from opencrab.engine.memory.archive.export import Wanted, export
-from opencrab.engine.memory.archive.restore import take_in
+from opencrab.engine.memory.archive.export import ExportSelection, export_memory_archive
+from opencrab.engine.memory.archive.restore import restore_memory_archive
 from opencrab.engine.runtime import Runtime
 from tests.unit.engine.archiving import NOW, installation, zipped
 
@@ -60,40 +60,44 @@ def peer(runtime: Runtime, agent_id: str) -> Peer:
     return fact.read(Peer)
 
 
-def outlook(runtime: Runtime, agent_id: str) -> Outlook:
+def outlook(runtime: Runtime, agent_id: str) -> SalientBeliefs:
     fact = runtime.home.facts.get(agent_id, OUTLOOK, OUTLOOK)
     assert fact is not None
-    return fact.read(Outlook)
+    return fact.read(SalientBeliefs)
 
 
 def test_what_an_agent_believes_comes_back_as_it_was(runtime: Runtime) -> None:
-    content = export(runtime.home, runtime.clock, "mika", Wanted())
+    content = export_memory_archive(runtime.home, runtime.clock, "mika", ExportSelection())
     assert "下書き".encode() not in content
     for kind in (BELIEF, PEER):
         for fact in runtime.home.facts.page("mika", kind):
             runtime.home.facts.commit(fact.removed())
-    assert take_in(runtime.home, runtime.clock, "mika", content, trusted=True).taken == {
+    assert restore_memory_archive(
+        runtime.home, runtime.clock, "mika", content, trusted=True
+    ).taken == {
         "belief": 1,
         "peer": 1,
     }
     assert (belief(runtime, "mika"), peer(runtime, "mika")) == (HELD, KEN)
     assert outlook(runtime, "mika") == outlook_of((HELD,), (KEN,))
-    again = take_in(runtime.home, runtime.clock, "mika", content, trusted=True)
+    again = restore_memory_archive(runtime.home, runtime.clock, "mika", content, trusted=True)
     assert (again.taken, again.known) == ({}, {"belief": 1, "peer": 1})
 
 
 def test_of_a_strangers_beliefs_and_trust_nothing_counts_until_they_are_trusted(
     runtime: Runtime,
 ) -> None:
-    content = export(runtime.home, runtime.clock, "mika", Wanted())
-    take_in(runtime.home, runtime.clock, "ken", content, trusted=False)
+    content = export_memory_archive(runtime.home, runtime.clock, "mika", ExportSelection())
+    restore_memory_archive(runtime.home, runtime.clock, "ken", content, trusted=False)
     held, met = belief(runtime, "ken"), peer(runtime, "ken")
     assert (held.claim, held.tainted, held.confidence) == (CLAIM, True, TAINTED_CONFIDENCE)
     assert (held.confirmed, held.session_id, held.turn_id) == (0, "", "")
     assert (met.tainted, met.interests, met.competence) == (True, ("海",), 0.5)
-    assert trust(met, NOW, 0.5) == 0.5
+    assert peer_trust(met, NOW, 0.5) == 0.5
     assert outlook(runtime, "ken").beliefs[0].tainted
-    assert take_in(runtime.home, runtime.clock, "ken", content, trusted=True).taken == {
+    assert restore_memory_archive(
+        runtime.home, runtime.clock, "ken", content, trusted=True
+    ).taken == {
         "belief": 1,
         "peer": 1,
     }
@@ -105,7 +109,7 @@ def test_of_a_strangers_beliefs_and_trust_nothing_counts_until_they_are_trusted(
 
 def test_a_belief_has_the_id_of_its_claim_whatever_an_archive_says(runtime: Runtime) -> None:
     other = HELD.replaced(id="../../x", confidence=0.1)
-    report = take_in(
+    report = restore_memory_archive(
         runtime.home, runtime.clock, "mika", zipped(belief=other.model_dump_json()), trusted=True
     )
     assert (report.taken, report.other) == ({}, {"belief": 1})
@@ -118,5 +122,7 @@ def test_no_archive_brings_more_beliefs_than_may_be_kept(runtime: Runtime) -> No
         for n in range(BELIEFS)
     )
     with pytest.raises(TooLarge, match=f"1 of kind belief are kept, {BELIEFS} more are in the"):
-        take_in(runtime.home, runtime.clock, "mika", zipped(belief=rows), trusted=True)
+        restore_memory_archive(
+            runtime.home, runtime.clock, "mika", zipped(belief=rows), trusted=True
+        )
     assert belief(runtime, "mika") == HELD

@@ -14,7 +14,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.conversation.message import LineKind
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import TooLarge, Unavailable
 from opencrab.domain.turn.action import ActionResult, Effect, FileWritten
 from opencrab.domain.turn.record import CallResult, CallState
@@ -137,7 +137,7 @@ class Lab:
         return fact.read(Note).text
 
 
-def _next(owner: str, old: Fact | None, n: int) -> Fact:
+def _next(owner: str, old: Document | None, n: int) -> Document:
     note = Note(text=str(n))
     return new_fact(owner, KIND, "count", note) if old is None else old.holding(note)
 
@@ -320,10 +320,10 @@ def test_a_wrapped_call_is_asked_about_and_told_of_as_the_action_itself(lab: Lab
     strict(lab, ApprovalPolicy.STRICT)
     turn = lab.turn(wrapped("post", text="手紙"), DONE)
     assert turn.status is TurnStatus.WAITING
-    (asked,) = approvals.page(lab.house.runtime.home.facts, decided=False)
+    (asked,) = approvals.page_of_approvals(lab.house.runtime.home.facts, decided=False)
     assert asked.what == "Send 手紙 (post)"
     assert lab.ran == []
-    approvals.decide(
+    approvals.decide_approval(
         lab.house.runtime, asked.id, approved=True, who=Decider("owner", is_owner=True)
     )
     lab.house.work()

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from opencrab.domain.memory.summary import Gap, Span
-from opencrab.engine.memory.compaction.turn import retry
+from opencrab.engine.memory.compaction.turn import retry_compaction
 from opencrab.engine.memory.status import memory_status
 from tests.crash.outside import Reply
 from tests.e2e.house import House
@@ -56,13 +56,13 @@ def test_a_gap_is_closed_when_an_owner_has_it_tried_again(tmp_path: Path) -> Non
     ask(made, "next")
     made.work()
     script(made, Reply(""))
-    retry(made.runtime, "mika", "s")
+    retry_compaction(made.runtime, "mika", "s")
     made.work()
     stood = progress(made)
     assert (stood.passed, stood.done, stood.failures, stood.retried) == (1, EVERY * 2, 0, None)
     script(made, TOLD)
     made.clock.advance(60)
-    retry(made.runtime, "mika", "s")
+    retry_compaction(made.runtime, "mika", "s")
     made.work()
     stood = progress(made)
     assert (stood.gaps, stood.passed, stood.done) == ((), 0, EVERY * 2)
@@ -76,7 +76,7 @@ def test_a_gap_of_which_nothing_is_left_is_closed_without_a_model(tmp_path: Path
     fact, before = library(made).compaction("s")
     gap = Gap(first=2, last=1, at=made.clock.now())
     made.home.facts.commit(fact.holding(before.replaced(done=EVERY, gaps=(gap,), passed=1)))
-    retry(made.runtime, "mika", "s")
+    retry_compaction(made.runtime, "mika", "s")
     made.work()
     assert (progress(made).gaps, progress(made).done) == ((), EVERY)
     assert made.provider.seen == []
@@ -105,7 +105,7 @@ def test_a_day_that_cannot_be_summarised_is_passed_over_too_and_tried_again(tmp_
     assert (gap.key, gap.parts) == ("2026-01-05", ("S1",))
     assert (shelf(made).passed, shelf(made).periods, shelf(made).failures) == (1, (), 0)
     script(made, TOLD)
-    retry(made.runtime, "mika", "s")
+    retry_compaction(made.runtime, "mika", "s")
     made.work()
     assert (shelf(made).gaps, shelf(made).passed) == ((), 0)
     assert [s.span for s in summaries(made)] == [Span.TOPIC, Span.DAY]

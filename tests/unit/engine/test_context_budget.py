@@ -7,21 +7,26 @@ import pytest
 
 from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.domain.errors import Invalid
-from opencrab.domain.models.routing import Manner
+from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine.runtime import Rules
-from opencrab.engine.turn.prompt.request import build_request, high_water, input_limit, output_limit
-from opencrab.engine.turn.work import Work
-from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo, Returned
+from opencrab.engine.turn.prompt.request import (
+    build_model_request,
+    input_token_limit,
+    output_token_limit,
+    request_token_limit,
+)
+from opencrab.engine.turn.work import TurnWork
+from opencrab.ports.models.model import CallReturn, ChatMessage, ChatRequest, ModelInfo
 from tests.unit.engine.known_world import INFO, QUIET, World
 
 SMALL = ModelInfo(name="openai:small", max_input_tokens=6_000, max_output_tokens=1_000)
 LONG = {"ja": "海の話をしましょう。" * 10, "en": "Let us talk about the sea. " * 10}
 
 
-def request(work: Work, info: ModelInfo = SMALL) -> ChatRequest:
-    return build_request(work, info, Manner(), work.look(QUIET))
+def request(work: TurnWork, info: ModelInfo = SMALL) -> ChatRequest:
+    return build_model_request(work, info, CallOptions(), work.look(QUIET))
 
 
 def texts(made: ChatRequest) -> list[str]:
@@ -37,7 +42,7 @@ def tokens(made: ChatRequest) -> int:
 
 @pytest.mark.parametrize(("limit", "water"), [(10_000, 5_000), (160_000, 80_000), (10**6, 80_000)])
 def test_high_water_is_half_of_what_the_model_takes_up_to_a_setting(limit: int, water: int) -> None:
-    assert high_water(limit, Rules()) == water
+    assert request_token_limit(limit, Rules()) == water
 
 
 @pytest.mark.parametrize(
@@ -48,12 +53,12 @@ def test_a_shared_window_leaves_the_answer_at_most_a_quarter(
     total: int | None, output: int, most: int
 ) -> None:
     info = replace(SMALL, max_total_tokens=total)
-    assert output_limit(info, Rules()) == output
-    assert input_limit(info, output) == most
+    assert output_token_limit(info, Rules()) == output
+    assert input_token_limit(info, output) == most
 
 
 def test_a_setting_limits_the_answer_as_well() -> None:
-    assert output_limit(SMALL, Rules(max_output_tokens=300)) == 300
+    assert output_token_limit(SMALL, Rules(max_output_tokens=300)) == 300
 
 
 @pytest.mark.parametrize("agent", [0, 1], ids=["ja", "en"])
@@ -65,7 +70,7 @@ def test_a_request_keeps_below_high_water_and_within_the_total(
     turns = [world.say(LONG[language])[agent] for _ in range(40)]
     info = replace(SMALL, max_total_tokens=total)
     made = request(world.work(turns[-1]), info)
-    most = input_limit(info, made.max_output_tokens)
+    most = input_token_limit(info, made.max_output_tokens)
     note = 40
     assert tokens(made) <= most // 2 + note
     assert tokens(made) + made.max_output_tokens <= (total or 10**9)
@@ -150,6 +155,6 @@ def test_a_call_is_never_shown_without_its_result(limit: int, world: World) -> N
         world.spoken(turn, "ws_read completed", kind=kind, audience=audience, data=data)
     made = request(world.begun("まとめて"), replace(SMALL, max_input_tokens=limit))
     calls = [call.id for each in made.turns if isinstance(each, ChatMessage) for call in each.calls]
-    assert calls == [each.call_id for each in made.turns if isinstance(each, Returned)]
+    assert calls == [each.call_id for each in made.turns if isinstance(each, CallReturn)]
     assert len(calls) < 12
     assert "省略" in "".join(texts(made)[:2])

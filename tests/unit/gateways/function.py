@@ -13,8 +13,8 @@ import pytest
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.aws.functions import Journalist, Worker
-from opencrab.ports.turn.journal import Recorded
+from opencrab.gateways.aws.functions import LambdaLog, Worker
+from opencrab.ports.turn.journal import RecordedTurn
 from tests.e2e.house import House
 
 SERVICE = "opencrab-dev"
@@ -80,11 +80,11 @@ class Troubled:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._journal, name)
 
-    def claim(self, turn_id: str, **given: Any) -> Recorded | None:
+    def claim(self, turn_id: str, **given: Any) -> RecordedTurn | None:
         self.claims.append(turn_id)
         if turn_id in self.trouble:
             raise self.trouble[turn_id]
-        claimed: Recorded | None = self._journal.claim(turn_id, **given)
+        claimed: RecordedTurn | None = self._journal.claim(turn_id, **given)
         return claimed
 
 
@@ -98,8 +98,8 @@ class Telling:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._journal, name)
 
-    def claim(self, turn_id: str, **given: Any) -> Recorded | None:
-        claimed: Recorded | None = self._journal.claim(turn_id, **given)
+    def claim(self, turn_id: str, **given: Any) -> RecordedTurn | None:
+        claimed: RecordedTurn | None = self._journal.claim(turn_id, **given)
         if claimed is not None:
             self._on_turn(claimed.turn)
         return claimed
@@ -122,9 +122,9 @@ class Function:
         self._numbers = iter(range(1, 1_000))
 
     @cached_property
-    def journalist(self) -> Journalist:
+    def journalist(self) -> LambdaLog:
         """It writes to where the test looks, which pytest makes only when the test begins."""
-        return Journalist(SERVICE, self.level)
+        return LambdaLog(SERVICE, self.level)
 
     @property
     def worker(self) -> Worker:

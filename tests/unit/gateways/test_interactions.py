@@ -14,7 +14,7 @@ import pytest
 from opencrab.bootstrap.discord.worker import interact
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome
-from opencrab.gateways.aws.functions import Journalist, Worker
+from opencrab.gateways.aws.functions import LambdaLog, Worker
 from opencrab.gateways.discord.interactions.worker import handle
 from opencrab.gateways.local.runner import Consumer
 from opencrab.ports.turn.queue import Delivery
@@ -34,7 +34,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 @contextmanager
 def worker(runtime: Runtime) -> Iterator[Worker]:
     with own_log():
-        yield Worker(runtime, Journalist(SERVICE))
+        yield Worker(runtime, LambdaLog(SERVICE))
 
 
 def event(*bodies: str) -> dict[str, Any]:

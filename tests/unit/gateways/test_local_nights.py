@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.settings import TrialSettings
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.local.runner import FeedWatch, Runner
 from tests.contract.following import feed_of
@@ -31,7 +31,7 @@ def house(tmp_path: Path) -> Iterator[House]:
 
 def test_the_sweep_asks_once_an_hour_who_is_to_review_its_skills(house: House) -> None:
     runner, waited = _runner(house), 0
-    every = replace(house.runtime.rules, trials=Trials(review_sessions=1))
+    every = replace(house.runtime.rules, trials=TrialSettings(review_sessions=1))
     runner._runtime = replace(house.runtime, rules=every)
     learner(house)
     active(house, "crab", 5, opens=True)

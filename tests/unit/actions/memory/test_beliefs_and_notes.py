@@ -9,19 +9,19 @@ from typing import Any, TypeVar
 import pytest
 from pydantic import ValidationError
 
-from opencrab.domain.access.authority import Authority, taints
+from opencrab.domain.access.authority import Authority, taints_reading_turn
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Changed, Invalid
 from opencrab.domain.memory.belief import BELIEF, Belief
 from opencrab.domain.memory.belief_index import BELIEFS, PEERS
-from opencrab.domain.memory.knowledge_graph import EDGE, NODE, Edge, Node
-from opencrab.domain.memory.peer import PEER, Peer, trust
-from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook
+from opencrab.domain.memory.knowledge_graph import EDGE, NODE, KnowledgeEdge, KnowledgeNode
+from opencrab.domain.memory.peer import PEER, Peer, peer_trust
+from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
 from opencrab.domain.memory.working_memory import (
     WORKING,
     WORKING_BYTES,
     WorkingMemory,
-    clear_outlived,
+    clear_stale_working_memory,
     write_working_memory,
 )
 from opencrab.domain.value import Value
@@ -75,7 +75,7 @@ def test_the_same_claim_again_confirms_the_belief_once_a_turn(
     assert second["confidence"] == round((0.6 * 2 + 1) / 3, 4)
     belief = kept(mika, BELIEF, Belief, first["belief_id"])
     assert (belief.claim, belief.evidence) == (claim, ("S1", "t1", "seen twice", "t2"))
-    (brief,) = kept(mika, OUTLOOK, Outlook).beliefs
+    (brief,) = kept(mika, OUTLOOK, SalientBeliefs).beliefs
     assert (brief.id, brief.confidence) == (belief.id, belief.confidence)
 
 
@@ -83,7 +83,7 @@ def test_the_contrary_is_another_belief(mika: Desk) -> None:
     mika.data("form_belief", claim=CRABS)
     mika.data("form_belief", claim="蟹は横に歩かない")
     assert len(mika.home.facts.page("mika", BELIEF)) == 2
-    assert len(kept(mika, OUTLOOK, Outlook).beliefs) == 2
+    assert len(kept(mika, OUTLOOK, SalientBeliefs).beliefs) == 2
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_belief_is_tested_by_what_was_seen(mika: Desk, outcome: str, confidenc
     belief = kept(mika, BELIEF, Belief, name)
     assert belief.tested_at is not None
     assert belief.evidence[-1] == "海辺で見た"
-    assert kept(mika, OUTLOOK, Outlook).beliefs[0].confidence == belief.confidence
+    assert kept(mika, OUTLOOK, SalientBeliefs).beliefs[0].confidence == belief.confidence
 
 
 def test_what_is_no_claim_and_no_test_is_told_so(mika: Desk) -> None:
@@ -173,7 +173,7 @@ def test_a_peer_is_rated_once_a_session(mika: Desk) -> None:
     assert mika.data("rate_peer", peer_id="ken", outcome="failure")["interactions"] == 2
     ken = kept(mika, PEER, Peer, "ken")
     assert (ken.competence, ken.reliability, ken.interests) == (0.8, 0.1, ("海", "Sea"))
-    (seen,) = kept(mika, OUTLOOK, Outlook).peers
+    (seen,) = kept(mika, OUTLOOK, SalientBeliefs).peers
     assert (seen.agent_id, seen.successes, seen.tainted) == ("ken", 1, False)
     assert "this is yourself" in error(mika, "rate_peer", peer_id="mika", outcome="success")
 
@@ -233,8 +233,8 @@ def test_a_word_of_the_most_trusted_peer_taints_and_is_bound_as_any_other(mika: 
     for number in range(20):
         mika.at = replace(mika.at, session=mika.at.session.replaced(id=f"s{number}"))
         mika.data("rate_peer", peer_id="ken", outcome="success", competence=1, reliability=1)
-    assert trust(kept(mika, PEER, Peer, "ken"), mika.clock.now(), 0.5) > 0.99
-    assert taints(Authority.PEER)
+    assert peer_trust(kept(mika, PEER, Peer, "ken"), mika.clock.now(), 0.5) > 0.99
+    assert taints_reading_turn(Authority.PEER)
     mika.on_behalf_of(Authority.PEER, person="ken")
     allowed = REGISTRY.allowed(mika.at.agent, mika.at.reach.models.routing, Authority.PEER)
     assert {"form_belief", "save_memory"}.isdisjoint(each.name for each in allowed)
@@ -271,9 +271,9 @@ def test_working_memory_holds_64_kilobytes_and_not_one_more(mika: Desk) -> None:
 def test_working_memory_is_cleared_by_a_turn_that_left_it_alone(mika: Desk) -> None:
     mika.data("note_working_memory", content="一")
     stored = mika.home.facts.get("mika", WORKING, WORKING)
-    assert clear_outlived(None, "t1") is None
-    assert clear_outlived(stored, "t1") is None
-    gone = clear_outlived(stored, "t2")
+    assert clear_stale_working_memory(None, "t1") is None
+    assert clear_stale_working_memory(stored, "t1") is None
+    gone = clear_stale_working_memory(stored, "t2")
     assert gone is not None
     mika.home.facts.commit(gone)
     assert mika.home.facts.get("mika", WORKING, WORKING) is None
@@ -285,14 +285,17 @@ def test_a_link_is_kept_once_and_grows_stronger(mika: Desk) -> None:
     second = mika.data("link_knowledge", **link)
     assert first["weight"] < second["weight"]
     (edge,) = mika.home.facts.page("mika", EDGE)
-    assert edge.read(Edge).weight == pytest.approx(second["weight"])
-    crab = kept(mika, NODE, Node, first["origin"])
+    assert edge.read(KnowledgeEdge).weight == pytest.approx(second["weight"])
+    crab = kept(mika, NODE, KnowledgeNode, first["origin"])
     assert (crab.label, crab.content, crab.turn_id) == ("蟹", "十本足", "t1")
     turned(mika, "t2", taint=True)
     mika.data("link_knowledge", **link, content="八本足")
-    assert kept(mika, NODE, Node, first["origin"]).content == "十本足"
+    assert kept(mika, NODE, KnowledgeNode, first["origin"]).content == "十本足"
     mika.data("link_knowledge", origin="Octopus", relation="eats", target="蟹")
-    nodes = {fact.read(Node).label: fact.read(Node) for fact in mika.home.facts.page("mika", NODE)}
+    nodes = {
+        fact.read(KnowledgeNode).label: fact.read(KnowledgeNode)
+        for fact in mika.home.facts.page("mika", NODE)
+    }
     assert nodes["Octopus"].tainted
     assert not nodes["蟹"].tainted
     assert "content has 2001" in error(mika, "link_knowledge", **link, content="x" * 2_001)

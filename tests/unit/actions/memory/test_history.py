@@ -17,9 +17,9 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
 from opencrab.domain.memory.summary import SUMMARY, Span, Summary, SummarySource, summary_key
 from opencrab.domain.turn.action import ActionResult
-from opencrab.domain.turn.record import Call
+from opencrab.domain.turn.record import ActionCall
 from opencrab.domain.turn.transcript import Transcript
-from opencrab.engine.turn.call import context_of
+from opencrab.engine.turn.call import action_context
 from opencrab.engine.turn.observe import observe
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
 from tests.e2e.house import House
@@ -40,7 +40,7 @@ def context(made: House, authority: Authority = Authority.OWNER) -> ActionContex
     (turn,) = made.say("続き", f"m{made.calls['asked']}", authority=authority)
     made.calls["asked"] += 1
     work = observe(made.runtime, turn, Transcript())
-    return context_of(work, Call(id="c1", name="browse_history", arguments={}), {})
+    return action_context(work, ActionCall(id="c1", name="browse_history", arguments={}), {})
 
 
 def browse(at: ActionContext, **arguments: Any) -> ActionResult:

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from opencrab.actions.memory import recall
 from opencrab.actions.workspace.provenance import is_foreign
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.conversation.message import Audience
-from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.memory.memory import Memory
 from opencrab.domain.turn.action import FileWritten, MemoriesFound
 from opencrab.ports.turn.action import PAGED_BYTES
@@ -306,7 +306,7 @@ def test_blank_words_are_not_kept(mika: Desk, action: str) -> None:
 def test_the_coin_takes_memories_from_a_search_and_nothing_else(mika: Desk) -> None:
     memory = mika.data("save_memory", category="fact", content="蟹は横に歩く")["memory_id"]
     mika.hear("蟹を見たよ / I saw a crab")
-    mika.at = replace(mika.at, trials=Trials(memory_percent=50))
+    mika.at = replace(mika.at, trials=TrialSettings(memory_percent=50))
     seen = dict[bool, tuple[MemoriesFound, list[str]]]()
     for n in range(6):
         mika.at = replace(mika.at, turn=mika.at.turn.replaced(id=f"turn{n}"))
@@ -322,8 +322,11 @@ def test_the_coin_takes_memories_from_a_search_and_nothing_else(mika: Desk) -> N
     assert sorted(seen[False][1]) == ["memory", "speech"]
     assert seen[False][0].ids == (memory,)
     assert seen[True] == (MemoriesFound(hidden=True, could_hide=True), ["speech"])
-    pinned = Mind(pinned=("memories:search",))
-    for ended in (replace(mika.at, trials=Trials(memory_percent=0)), replace(mika.at, mind=pinned)):
+    pinned = AgentState(pinned=("memories:search",))
+    for ended in (
+        replace(mika.at, trials=TrialSettings(memory_percent=0)),
+        replace(mika.at, mind=pinned),
+    ):
         for n in range(6):
             mika.at = replace(ended, turn=ended.turn.replaced(id=f"turn{n}"))
             result = mika.do("search_my_history", query="蟹")

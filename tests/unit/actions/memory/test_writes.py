@@ -11,18 +11,18 @@ import pytest
 from opencrab.actions.memory.writes import may_hear
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.agents.agent_state import MIND, Mind
-from opencrab.domain.agents.core_memory import with_memory
+from opencrab.domain.agents.agent_state import MIND, AgentState
+from opencrab.domain.agents.core_memory import with_core_memory
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.document import FACTS_AT_ONCE, new_fact
 from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark
 from opencrab.domain.errors import Changed, Unavailable
-from opencrab.domain.goals.goal import Receipt
+from opencrab.domain.goals.goal import ActionReceipt
 from opencrab.domain.memory.memory import MEMORY, Memory, Provenance
-from opencrab.domain.memory.write_policy import GATE, MEMORIES, RECOUNTED, Gate
+from opencrab.domain.memory.write_policy import GATE, MEMORIES, RECOUNTED, MemoryCounts
 from opencrab.domain.value import Language
-from opencrab.engine.runtime import Nothing
-from opencrab.ports.memory.search import Found, Query
+from opencrab.engine.runtime import NothingToFind
+from opencrab.ports.memory.search import SearchHit, SearchQuery
 from tests.unit.actions.knowing import REGISTRY, Desk, desk
 
 
@@ -33,9 +33,9 @@ def mika(tmp_path: Path) -> Iterator[Desk]:
         yield place
 
 
-def gate(mika: Desk) -> Gate:
+def gate(mika: Desk) -> MemoryCounts:
     fact = mika.home.facts.get("mika", GATE, GATE)
-    return fact.read(Gate) if fact else Gate()
+    return fact.read(MemoryCounts) if fact else MemoryCounts()
 
 
 def save(mika: Desk, content: str, **more: Any) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def test_a_memory_says_where_it_comes_from(mika: Desk) -> None:
     users = mika.memory(save(mika, "健は泳ぐ")["memory_id"])
     assert (users.provenance, users.hearing) == (Provenance.USER, Hearing.SESSION)
     mika.on_behalf_of(Authority.SELF, taint=True)
-    mika.at = replace(mika.at, receipts=(Receipt(action="web_fetch"),))
+    mika.at = replace(mika.at, receipts=(ActionReceipt(action="web_fetch"),))
     web = mika.memory(save(mika, "蟹は空を飛ぶ")["memory_id"])
     assert (web.provenance, web.tainted, web.confidence) == (Provenance.WEB, True, 0.5)
 
@@ -256,10 +256,10 @@ def test_of_two_at_once_one_looks_again(mika: Desk) -> None:
         mika.home.facts.commit(*results[1].facts)
 
 
-class Away(Nothing):
+class Away(NothingToFind):
     """A search whose index cannot be reached."""
 
-    def search(self, agent_id: str, query: Query) -> tuple[Found, ...]:
+    def search(self, agent_id: str, query: SearchQuery) -> tuple[SearchHit, ...]:
         raise Unavailable("the index is away")
 
 
@@ -272,7 +272,7 @@ def test_what_cannot_be_compared_is_kept_all_the_same(mika: Desk) -> None:
 
 def full(mika: Desk, counted_at: datetime | None) -> None:
     """Let the gate say that there is no room."""
-    known = Gate(kept=MEMORIES, counted_at=counted_at)
+    known = MemoryCounts(kept=MEMORIES, counted_at=counted_at)
     mika.home.facts.commit(new_fact("mika", GATE, GATE, known).replaced(version=0))
 
 
@@ -326,7 +326,7 @@ def test_a_user_changes_no_words_that_were_made_core_since(mika: Desk, room: int
     fact = mika.home.facts.get("mika", MEMORY, saved)
     assert fact is not None
     memory = fact.read(Memory).replaced(category="core")
-    mind = new_fact("mika", MIND, MIND, with_memory(Mind(), memory))
+    mind = new_fact("mika", MIND, MIND, with_core_memory(AgentState(), memory))
     mika.home.facts.commit(fact.holding(memory), mind)
     assert save(mika, f"Ken's office is room {room}")["category"] == "fact"
     assert mika.mind().core == ()
@@ -355,7 +355,7 @@ def test_a_user_neither_replaces_nor_forgets_what_another_user_said(
 
 def test_a_user_does_not_contradict_what_was_learned_from_the_web_for_another(mika: Desk) -> None:
     mika.on_behalf_of(Authority.USER, person="taro", taint=True)
-    mika.at = replace(mika.at, receipts=(Receipt(action="web_fetch"),))
+    mika.at = replace(mika.at, receipts=(ActionReceipt(action="web_fetch"),))
     saved = save(mika, "The door code is 4412")["memory_id"]
     mika.on_behalf_of(Authority.USER, person="ken", taint=True)
     assert save(mika, "The door code is 9921")["memory_id"] != saved

@@ -10,7 +10,7 @@ import pytest
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.learning.evidence import Evidence
-from opencrab.domain.usage.counters import Tally
+from opencrab.domain.usage.counters import DailyTally
 from opencrab.domain.value import Language
 from opencrab.ports.usage.counters import Tallies
 from opencrab.ports.usage.ledger import UsageLedger
@@ -124,7 +124,7 @@ def test_a_months_analysis_reads_five_weeks_however_many_calls_there_were(mika: 
     reads, real = list[str](), mika.desk.home.tallies
 
     class Counting:
-        def between(self, agent_id: str, first: str, last: str) -> tuple[Tally, ...]:
+        def between(self, agent_id: str, first: str, last: str) -> tuple[DailyTally, ...]:
             reads.append(first)
             return real.between(agent_id, first, last)
 

@@ -10,15 +10,15 @@ import pytest
 
 from opencrab.actions.models.text import _SENTENCES, sentence
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.agents.agent_state import MIND, Mind
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.agents.agent_state import MIND, AgentState
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState, end_adjustment
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.models.optimization import Leave, Wish
 from opencrab.domain.models.routing import LlmConfig, Use
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.value import Language
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from tests.unit.actions.metering import Office, office
 from tests.unit.domain.measured import GPT, MINI, of
 
@@ -45,7 +45,7 @@ def evidence(**more: Any) -> Evidence:
     )
 
 
-def mind(mika: Office) -> Mind:
+def mind(mika: Office) -> AgentState:
     return mika.desk.mind()
 
 
@@ -66,7 +66,7 @@ def test_advice_names_what_suits_each_kind_of_work_and_changes_nothing(mika: Off
     assert (task["purpose"], task["task_type"]) == ("conversation", "conversation")
     assert task["expected_improvement"]["cost_usd_a_turn"] == -0.003
     assert "changes" not in told
-    assert (mind(mika), changes(mika)) == (Mind(), [])
+    assert (mind(mika), changes(mika)) == (AgentState(), [])
 
 
 def test_where_the_owner_lets_it_the_mix_is_made_with_its_evidence(mika: Office) -> None:
@@ -120,7 +120,7 @@ def test_what_others_wish_for_is_neither_made_nor_proposed(
         mika.desk.on_behalf_of(authority, taint=taint)
         told = mika.data("optimize_model_selection", apply_immediately=True, **asked)
         assert (told["status"], told["note"]) == (status, sentence(status, Language.EN))
-        assert (mind(mika), changes(mika)) == (Mind(), [])
+        assert (mind(mika), changes(mika)) == (AgentState(), [])
 
 
 def test_in_a_turn_of_the_owner_another_aim_counts(mika: Office) -> None:
@@ -155,10 +155,10 @@ def test_what_was_followed_while_a_proposal_was_made_stays_as_it_is(mika: Office
 class Followed:
     """Facts whose owner follows each proposal as soon as somebody has read it."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Documents) -> None:
         self.get, self.commit, self._page = facts.get, facts.commit, facts.page
 
-    def page(self, owner: str, kind: str, **more: Any) -> tuple[Fact, ...]:
+    def page(self, owner: str, kind: str, **more: Any) -> tuple[Document, ...]:
         found = self._page(owner, kind, **more)
         for fact in found if kind == ADJUSTMENT else ():
             made = fact.read(Adjustment).replaced(state=AdjustmentState.APPLIED)
@@ -183,7 +183,7 @@ def test_what_the_owner_took_back_is_not_made_again(mika: Office) -> None:
     )
     held = facts.get("mika", MIND, MIND)
     assert held is not None
-    facts.commit(fact.holding(undone), held.holding(Mind()))
+    facts.commit(fact.holding(undone), held.holding(AgentState()))
     again = mika.data("optimize_model_selection", apply_immediately=True)
     assert again["unchanged"] == {TASK: "taken_back"}
     assert mind(mika).mixes == ()
@@ -192,11 +192,13 @@ def test_what_the_owner_took_back_is_not_made_again(mika: Office) -> None:
 @pytest.mark.parametrize(
     ("held", "llm", "why"),
     [
-        (Mind(pinned=(f"models:{TASK}",)), LlmConfig(), "pinned"),
-        (Mind(), LlmConfig(models={Use.CONVERSATION: "smart"}), "chosen"),
+        (AgentState(pinned=(f"models:{TASK}",)), LlmConfig(), "pinned"),
+        (AgentState(), LlmConfig(models={Use.CONVERSATION: "smart"}), "chosen"),
     ],
 )
-def test_what_the_owner_fixed_stays(mika: Office, held: Mind, llm: LlmConfig, why: str) -> None:
+def test_what_the_owner_fixed_stays(
+    mika: Office, held: AgentState, llm: LlmConfig, why: str
+) -> None:
     mika.desk.home.facts.commit(new_fact("mika", MIND, MIND, held))
     mika.desk.at = replace(mika.desk.at, agent=mika.desk.at.agent.replaced(llm=llm))
     told = mika.data("optimize_model_selection", optimization_goal="minimize_cost")
@@ -226,7 +228,7 @@ def test_without_enough_data_it_says_so_and_changes_nothing(
             told = mika.data("optimize_model_selection", apply_immediately=True)
             assert (told["status"], told["note"]) == ("little", sentence("little", language))
             assert told["expected_savings"] is None
-            assert (mind(mika), changes(mika)) == (Mind(), [])
+            assert (mind(mika), changes(mika)) == (AgentState(), [])
 
 
 def test_a_turn_writes_no_more_changes_than_it_has_room_for(mika: Office) -> None:

@@ -7,8 +7,15 @@ import pytest
 from pydantic import ValidationError
 
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.agents.agent_state import Mind
-from opencrab.domain.models.routing import Basis, Duration, LlmConfig, Lot, ModelChosen, Use
+from opencrab.domain.agents.agent_state import AgentState
+from opencrab.domain.models.routing import (
+    Duration,
+    LlmConfig,
+    ModelAssignment,
+    ModelChosen,
+    RoutingBasis,
+    Use,
+)
 from opencrab.domain.value import Language
 from opencrab.ports.turn.action import ActionContext
 from tests.unit.actions.bench import REGISTRY, ROUTING, OneAgent, agent, context, prepared, run
@@ -106,7 +113,7 @@ def test_who_may_not_choose_is_not_offered_a_choice(language: Language) -> None:
         (LlmConfig(self_selection=True), ROUTING.replaced(self_selection=False)),
     ):
         them = agent(language).replaced(llm=own)
-        told = REGISTRY.schemas(them, routing, Authority.OWNER, Mind())
+        told = REGISTRY.schemas(them, routing, Authority.OWNER, AgentState())
         assert not names & {schema.name for schema in told}
         allowed = REGISTRY.allowed(them, routing, Authority.OWNER)
         assert not names & {action.name for action in allowed}
@@ -136,11 +143,11 @@ def test_the_configuration_tells_who_chose(at: ActionContext) -> None:
 
 def test_the_configuration_tells_what_was_drawn_where_nobody_chose(at: ActionContext) -> None:
     lots = tuple(
-        Lot(use=use, task_type="code", model="home", probability=0.5)
+        ModelAssignment(use=use, task_type="code", model="home", probability=0.5)
         for use in (Use.THINKING, Use.CREATIVE)
     )
     choice = ModelChosen(use=Use.CREATIVE, model="fast", duration=Duration.THIS_TURN)
-    told = replace(at, basis=Basis(lots=lots), choices=(choice,))
+    told = replace(at, basis=RoutingBasis(lots=lots), choices=(choice,))
     result = run(told, "get_current_llm_config")
     assert result.data is not None
     models = result.data["models"]

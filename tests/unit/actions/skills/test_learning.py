@@ -8,10 +8,10 @@ import pytest
 
 from opencrab.actions.skills import learning
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.access.authority import Authority, may
+from opencrab.domain.access.authority import Authority, authority_permits
 from opencrab.domain.errors import Changed
-from opencrab.domain.learning.settings import Trials
-from opencrab.domain.memory.search_row import row_of_experience
+from opencrab.domain.learning.settings import TrialSettings
+from opencrab.domain.memory.search_row import search_row_of_experience
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.skills.skill import QUARANTINED_SKILLS, SkillStatus, SourceType
 from opencrab.domain.turn.action import Effect, SkillLearned, SkillUsed
@@ -21,7 +21,7 @@ from tests.contract.homes import sqlite
 from tests.unit.actions.bench import NOW
 from tests.unit.actions.pupil import REGISTRY, TURN, WRITE, Pupil, told
 
-NO_TRIALS = Trials(skill_percent=0)
+NO_TRIALS = TrialSettings(skill_percent=0)
 FOREIGN = [
     TURN.replaced(taint=True),
     TURN.replaced(authority=Authority.PUBLIC),
@@ -144,7 +144,7 @@ def test_only_learning_from_a_peer_is_for_peers() -> None:
     allowed = {
         action.name
         for action in learning.group.actions
-        if may(Authority.PEER, action.impact, for_peers=action.for_peers)
+        if authority_permits(Authority.PEER, action.impact, for_peers=action.for_peers)
     }
     assert allowed == {"learn_from_peer", "use_skill"}
 
@@ -167,7 +167,7 @@ def test_an_experience_with_a_model_is_a_note_on_it(mika: Pupil) -> None:
     mika.do("reflect_and_learn", **seen, model="ollama:llama\n")
     (kept,) = mika.experiences()
     assert (kept.model, kept.person_id) == ("ollama:llama", "owner-key")
-    assert "ollama:llama" in row_of_experience(kept).text
+    assert "ollama:llama" in search_row_of_experience(kept).text
 
 
 def test_a_call_that_is_run_again_learns_once(mika: Pupil) -> None:

@@ -16,9 +16,9 @@ from opencrab.domain.discord.community import (
     REPLY,
     InteractionReply,
     Presence,
-    channel_of,
+    discord_channel,
 )
-from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
+from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Refused, Unavailable
 from opencrab.domain.value import Language
 from tests.discord.calling import Caller
@@ -48,23 +48,23 @@ class Tokens:
 
 @dataclass
 class FewFacts:
-    """`ports.facts.Facts` as far as the channel asks for them."""
+    """`ports.facts.Documents` as far as the channel asks for them."""
 
-    kept: dict[tuple[str, str], Fact] = field(default_factory=dict)
+    kept: dict[tuple[str, str], Document] = field(default_factory=dict)
     writes: int = 0
     is_silent: bool = False
 
-    def get(self, owner: str, kind: str, fact_id: str) -> Fact | None:
+    def get(self, owner: str, kind: str, fact_id: str) -> Document | None:
         if self.is_silent:
             raise Unavailable("the table does not answer")
         return self.kept.get((kind, fact_id))
 
-    def page(self, *asked: Any, **more: Any) -> tuple[Fact, ...]:
+    def page(self, *asked: Any, **more: Any) -> tuple[Document, ...]:
         raise AssertionError("nobody looks through facts to speak")
 
     several = due = page
 
-    def commit(self, *facts: Fact, due: tuple[Any, ...] = ()) -> None:
+    def commit(self, *facts: Document, due: tuple[Any, ...] = ()) -> None:
         for fact in facts:
             there = self.kept.get((fact.kind, fact.id))
             if fact.version and fact.version != (there.version + 1 if there else 1):
@@ -134,7 +134,7 @@ class Talk:
         channel_id = SERVER_CHANNEL.channel_id if reply is None else reply.channel_id
         now = self.clock.now()
         made = Utterance(
-            channel=channel_of(channel_id, interaction_id, awaited=reply is not None),
+            channel=discord_channel(channel_id, interaction_id, awaited=reply is not None),
             turn_id="turn-1",
             ordinal=0,
             agent_id="crab",

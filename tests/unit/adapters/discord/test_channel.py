@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.domain.discord.community import channel_of
+from opencrab.domain.discord.community import discord_channel
 from opencrab.domain.errors import Invalid, NeverSent, NotFound, Refused, Unavailable
 from opencrab.domain.value import Language
 from opencrab.ports.conversation.channel import Panel, PanelRow
@@ -189,7 +189,7 @@ def test_a_channel_that_the_bot_may_not_write_in_ends_it_with_discords_words(tal
     with pytest.raises(Refused, match="Missing Permissions"):
         talk.say(talk.utterance("Hello."))
     with pytest.raises(NotFound, match="Unknown Channel"):
-        talk.say(talk.utterance("Hello.", channel=channel_of("999999999999999999")))
+        talk.say(talk.utterance("Hello.", channel=discord_channel("999999999999999999")))
 
 
 def test_an_answer_can_be_repeated_as_long_as_its_token_lives(talk: Talk) -> None:

@@ -26,7 +26,7 @@ from opencrab.adapters.dynamodb.document import DynamoFacts
 from opencrab.adapters.dynamodb.table import Table
 from opencrab.adapters.sqs import SqsQueue
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.document import INSTALLATION_FACTS, Fact
+from opencrab.domain.document import INSTALLATION_FACTS, Document
 from opencrab.domain.errors import Unavailable
 from tests.aws import Account, account
 from tests.aws_home import create_table, dispatch_in
@@ -133,7 +133,7 @@ def test_it_reads_facts_as_the_table_has_them(aws: Account) -> None:
     body: Any = {"agents": [{"id": "01mika", "name": "ミカ"}], "models": []}
     name = create_table(aws)
     table = Table(name, dispatch_in(aws))
-    kept = Fact(owner=INSTALLATION_FACTS, kind="discord_choices", id="current", body=body)
+    kept = Document(owner=INSTALLATION_FACTS, kind="discord_choices", id="current", body=body)
     DynamoFacts(table).commit(kept)
     with listening(Served(aws)) as server:
         facts = PlainFacts(plain(server, DYNAMODB), name, seconds=5)

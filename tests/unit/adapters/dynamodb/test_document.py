@@ -6,7 +6,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from opencrab.adapters.dynamodb.document import SCHEMA, from_item
 from opencrab.adapters.dynamodb.item import attribute
 from opencrab.adapters.dynamodb.table import changes, update
-from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Changed, Conflict, Stopped, Unavailable
 from opencrab.domain.turn.record import ApprovalDecision
@@ -45,9 +45,9 @@ def running(dynamo: Dynamo) -> Turn:
 
 def test_an_agent_and_its_mind_are_one_query(dynamo: Dynamo) -> None:
     dynamo.stores.agents.create(profile())
-    dynamo.stores.facts.commit(new_fact("hana", MIND, MIND, Mind(enabled=("vault",))))
+    dynamo.stores.facts.commit(new_fact("hana", MIND, MIND, AgentState(enabled=("vault",))))
     dynamo.wire.calls.clear()
-    assert dynamo.stores.agents.get("hana").mind == Mind(enabled=("vault",))
+    assert dynamo.stores.agents.get("hana").mind == AgentState(enabled=("vault",))
     assert dynamo.wire.operations == ["Query"]
 
 

@@ -9,12 +9,12 @@ from opencrab.adapters.dynamodb import agent as agents
 from opencrab.adapters.dynamodb import document as facts
 from opencrab.adapters.dynamodb.item import Item, Schema, plain
 from opencrab.adapters.dynamodb.turn import record as records
-from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.models.optimization import Aim, Leave
-from opencrab.domain.models.routing import Basis, LlmConfig, Lot, Use
+from opencrab.domain.models.routing import LlmConfig, ModelAssignment, RoutingBasis, Use
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, IndexedSkill, SkillStatus, SourceType
 from opencrab.domain.turn.action import ActionResult, MemoriesFound, SkillUsed
 from opencrab.domain.turn.record import CallResult, CallState, ModelIntent, Record
@@ -31,7 +31,7 @@ SKILLED = AcquiredSkill(
     updated_at=NOW,
 )
 PLAIN = IndexedSkill(name="brewing", description="Brew tea.")
-LOT = Lot(use=Use.CONVERSATION, task_type="code", model="cheap", probability=0.1)
+LOT = ModelAssignment(use=Use.CONVERSATION, task_type="code", model="cheap", probability=0.1)
 
 
 def before(schema: Schema) -> Schema:
@@ -67,10 +67,10 @@ def asked(**said: Any) -> ModelIntent:
     ("record", "is_new"),
     [
         (asked(), False),
-        (asked(basis=Basis(model="cheap")), False),
+        (asked(basis=RoutingBasis(model="cheap")), False),
         (asked(probability=0.1), True),
         (asked(skills_held=("brewing",)), True),
-        (asked(basis=Basis(lots=(LOT,))), True),
+        (asked(basis=RoutingBasis(lots=(LOT,))), True),
         (found(SkillUsed(name="brewing")), False),
         (found(SkillUsed(name="brewing"), MemoriesFound(ids=("m",))), True),
     ],
@@ -112,9 +112,9 @@ def test_an_agent_is_left_alone_exactly_where_it_says_what_is_new(
 @pytest.mark.parametrize(
     ("kind", "value", "is_new"),
     [
-        (MIND, Mind(enabled=("vault",), skills=(PLAIN,)), False),
-        (MIND, Mind(pinned=("skill:brewing",)), True),
-        (MIND, Mind(skills=(PLAIN.replaced(on_trial=True),)), True),
+        (MIND, AgentState(enabled=("vault",), skills=(PLAIN,)), False),
+        (MIND, AgentState(pinned=("skill:brewing",)), True),
+        (MIND, AgentState(skills=(PLAIN.replaced(on_trial=True),)), True),
         (SKILL, SKILLED, False),
         (SKILL, SKILLED.replaced(status=SkillStatus.CANDIDATE), True),
         (SKILL, SKILLED.replaced(worded_at=NOW), True),

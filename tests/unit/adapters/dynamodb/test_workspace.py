@@ -11,7 +11,7 @@ from opencrab.adapters.dynamodb.workspace import DynamoLedger, partition, sort_k
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import TooLarge, Unavailable
 from opencrab.ports.workspace.files import FileInfo
-from opencrab.ports.workspace.ledger import Entry
+from opencrab.ports.workspace.ledger import LedgerEntry
 from tests.aws import account
 from tests.ledgers import open_table
 from tests.unit.adapters.s3_files.trouble import NOW
@@ -44,9 +44,9 @@ class Opened:
         self.clock = FakeClock(NOW)
         self.ledger = DynamoLedger(self.table, self.clock)
 
-    def kept(self, path: str, size: int) -> Entry:
+    def kept(self, path: str, size: int) -> LedgerEntry:
         """A settled file."""
-        saved = self.ledger.save("mika", Entry(path, size, info(path, size)))
+        saved = self.ledger.save("mika", LedgerEntry(path, size, info(path, size)))
         assert saved is not None
         self.wire.calls.clear()
         return saved
@@ -65,7 +65,7 @@ def info(path: str, size: int) -> FileInfo:
 def test_a_save_whose_answer_was_lost_is_saved_once(dynamo: Opened) -> None:
     ledger, now = dynamo.ledger, dynamo.clock.now()
     dynamo.wire.twice = True
-    made = ledger.save("mika", Entry(PATH).reserving("w", 90, now), quota_bytes=QUOTA)
+    made = ledger.save("mika", LedgerEntry(PATH).reserving("w", 90, now), quota_bytes=QUOTA)
     assert made == ledger.entry("mika", PATH)
     assert ledger.usage("mika") == 90
     settled = ledger.save("mika", made.seen(info(PATH, 90), now).without("w"))
@@ -74,9 +74,9 @@ def test_a_save_whose_answer_was_lost_is_saved_once(dynamo: Opened) -> None:
     shorter = ledger.save("mika", settled.seen(info(PATH, 20), now))
     assert shorter is not None
     assert ledger.usage("mika") == 20
-    assert ledger.save("mika", shorter.seen(None, now)) == Entry(PATH)
+    assert ledger.save("mika", shorter.seen(None, now)) == LedgerEntry(PATH)
     assert ledger.usage("mika") == 0
-    assert ledger.save("mika", Entry("海", 1, info("海", 1))), "its folder counts nothing now"
+    assert ledger.save("mika", LedgerEntry("海", 1, info("海", 1))), "its folder counts nothing now"
 
 
 def test_a_save_writes_no_more_than_what_changed(dynamo: Opened) -> None:
@@ -96,7 +96,7 @@ def test_what_was_saved_here_is_known_until_somebody_else_changed_it(dynamo: Ope
 
 
 def test_nothing_is_written_of_nothing(dynamo: Opened) -> None:
-    assert dynamo.ledger.save("mika", Entry(PATH)) == Entry(PATH)
+    assert dynamo.ledger.save("mika", LedgerEntry(PATH)) == LedgerEntry(PATH)
     assert dynamo.wire.calls == []
 
 
@@ -105,7 +105,7 @@ def test_the_deepest_path_fits_into_a_transaction(dynamo: Opened) -> None:
     entry = dynamo.kept(path, 10)
     assert dynamo.ledger.entry("mika", path) == entry
     with pytest.raises(TooLarge):
-        dynamo.ledger.save("mika", Entry("海/" + path[2:], 91), quota_bytes=QUOTA)
+        dynamo.ledger.save("mika", LedgerEntry("海/" + path[2:], 91), quota_bytes=QUOTA)
 
 
 def test_what_a_newer_version_wrote_is_left_to_it(dynamo: Opened) -> None:

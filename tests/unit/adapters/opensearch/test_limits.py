@@ -10,8 +10,8 @@ from opencrab.adapters.opensearch.limits import answers, hears, may_answer, may_
 from opencrab.adapters.opensearch.schema import creation, document, place_row, read, row_id
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.memory.search_row import Clearance, Row, RowKind
-from opencrab.ports.memory.search import Query
+from opencrab.domain.memory.search_row import RowKind, SearchClearance, SearchRow
+from opencrab.ports.memory.search import SearchQuery
 from tests.contract.example import NOW
 from tests.opensearch.fake import FakeCollection
 from tests.opensearch.search import INDEX, client_of
@@ -25,10 +25,10 @@ LINES = (RowKind.SPEECH, RowKind.INSTRUCTION, RowKind.INNER_VOICE)
 
 
 @st.composite
-def rows(draw: st.DrawFn) -> Row:
+def rows(draw: st.DrawFn) -> SearchRow:
     kind = draw(st.sampled_from(RowKind))
     number = draw(st.integers(1, 6))
-    return Row(
+    return SearchRow(
         session_id=draw(NAMES),
         sequence=number if kind in LINES else 0,
         kind=kind,
@@ -43,14 +43,14 @@ def rows(draw: st.DrawFn) -> Row:
 
 
 CLEARANCES = st.builds(
-    Clearance,
+    SearchClearance,
     whole=st.booleans(),
     session_id=st.just("") | NAMES,
     guild_id=GUILDS,
     person_id=PEOPLE,
 )
 QUERIES = st.builds(
-    Query,
+    SearchQuery,
     text=st.just("crab"),
     clearance=CLEARANCES,
     session_id=st.none() | NAMES,
@@ -66,7 +66,7 @@ QUERIES = st.builds(
 @settings(max_examples=examples(40))
 @given(st.lists(rows(), max_size=12), QUERIES, st.frozensets(NAMES))
 def test_the_server_leaves_out_the_same(
-    listed: list[Row], query: Query, heard: frozenset[str]
+    listed: list[SearchRow], query: SearchQuery, heard: frozenset[str]
 ) -> None:
     clock = FakeClock(NOW)
     client = client_of(FakeCollection(clock), clock)

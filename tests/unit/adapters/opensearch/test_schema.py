@@ -19,11 +19,11 @@ from opencrab.adapters.opensearch.schema import (
 from opencrab.adapters.opensearch.terms import index_text
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.errors import Invalid
-from opencrab.domain.memory.search_row import Row, RowKind
+from opencrab.domain.memory.search_row import RowKind, SearchRow
 from tests.contract.example import JAPANESE, NOW
 
 IDS = st.text("abzABZ019_-", min_size=1, max_size=64)
-ROW = Row(
+ROW = SearchRow(
     session_id="s1",
     sequence=3,
     kind=RowKind.SPEECH,

@@ -13,9 +13,9 @@ from opencrab.adapters.opensearch.search import OpenSearch
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.conversation.message import Audience
 from opencrab.domain.errors import Invalid, Unavailable
-from opencrab.domain.memory.search_row import Clearance
+from opencrab.domain.memory.search_row import SearchClearance
 from opencrab.ports.home import Home
-from opencrab.ports.memory.search import Query
+from opencrab.ports.memory.search import SearchQuery
 from tests.contract.example import NOW
 from tests.contract.homes import sqlite
 from tests.lived import Life
@@ -47,7 +47,7 @@ class Ground:
         self.clock.advance(SETTLED_SECONDS)
 
     def find(self, text: str, **filters: object) -> list[str]:
-        query = Query(text, Clearance(whole=True, session_id="s1"), **filters)  # type: ignore[arg-type]
+        query = SearchQuery(text, SearchClearance(whole=True, session_id="s1"), **filters)  # type: ignore[arg-type]
         return [each.row.text for each in self.search.search("hana", query)]
 
 
@@ -93,7 +93,9 @@ def test_a_hit_of_the_tail_lends_to_its_neighbour_in_the_index(ground: Ground) -
     ground.life.say("蟹はどこにいますか")
     ground.settle()
     ground.life.say("市場です")
-    found = ground.search.search("hana", Query("蟹はどこ", Clearance(whole=True, session_id="s1")))
+    found = ground.search.search(
+        "hana", SearchQuery("蟹はどこ", SearchClearance(whole=True, session_id="s1"))
+    )
     assert [each.row.text for each in found] == ["蟹はどこにいますか", "市場です"]
     assert found[1].why == ("neighbour",)
     assert found[1].excerpt == "太郎: 蟹はどこにいますか\n太郎: 市場です"
@@ -257,7 +259,7 @@ def test_a_collection_that_stays_silent_is_said(ground: Ground) -> None:
 @pytest.mark.parametrize("agent_id", ["", "../x", "a*", "ken,hana", "蟹", "\ud800", "_all?"])
 def test_no_other_index_can_be_named(ground: Ground, agent_id: str) -> None:
     with pytest.raises(Invalid):
-        ground.search.search(agent_id, Query("crab"))
+        ground.search.search(agent_id, SearchQuery("crab"))
     assert ground.collection.asked == []
 
 

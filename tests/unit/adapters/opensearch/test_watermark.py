@@ -6,7 +6,7 @@ import pytest
 
 from opencrab.adapters.opensearch.client import OpenSearchClient
 from opencrab.adapters.opensearch.schema import creation
-from opencrab.adapters.opensearch.watermark import SETTLED, Reached
+from opencrab.adapters.opensearch.watermark import SETTLED, Watermarks
 from opencrab.adapters.system_clock import FakeClock
 from tests.contract.example import NOW
 from tests.opensearch.fake import FakeCollection
@@ -26,13 +26,13 @@ def client(clock: FakeClock) -> OpenSearchClient:
 
 
 def reach(client: OpenSearchClient, clock: FakeClock, last: int) -> None:
-    reached = Reached(client, INDEX)
+    reached = Watermarks(client, INDEX)
     reached.load()
     client.write(INDEX, [reached.line("s1", last, last, clock.now())])
 
 
 def settled(client: OpenSearchClient, clock: FakeClock) -> int:
-    return Reached(client, INDEX, until=clock.now() - SETTLED).lines.get("s1", 0)
+    return Watermarks(client, INDEX, until=clock.now() - SETTLED).lines.get("s1", 0)
 
 
 def test_a_search_relies_on_a_watermark_once_everything_before_it_is_found(
@@ -40,7 +40,7 @@ def test_a_search_relies_on_a_watermark_once_everything_before_it_is_found(
 ) -> None:
     reach(client, clock, 5)
     assert settled(client, clock) == 0
-    assert Reached(client, INDEX).lines["s1"] == 5
+    assert Watermarks(client, INDEX).lines["s1"] == 5
     clock.advance(SETTLED.total_seconds())
     assert settled(client, clock) == 5
 
@@ -69,7 +69,7 @@ def test_the_last_line_of_a_session_is_asked_for_when_it_is_needed(
     client: OpenSearchClient, clock: FakeClock
 ) -> None:
     reach(client, clock, 7)
-    lines = Reached(client, INDEX).lines
+    lines = Watermarks(client, INDEX).lines
     assert len(lines) == 0
     assert lines.get("s2", 0) == 0
     assert lines.get("s1", 0) == 7

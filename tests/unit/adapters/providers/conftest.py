@@ -10,7 +10,7 @@ import pytest
 from opencrab.actions import GROUPS, Registry
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Agent
-from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.value import Language
 from opencrab.ports.models.model import ActionSchema
@@ -65,7 +65,7 @@ def our_actions(request: pytest.FixtureRequest) -> tuple[ActionSchema, ...]:
     routing = Routing(
         default="scripted:echo", aliases={"fast": "scripted:echo"}, selectable=("fast",)
     )
-    schemas = Registry(GROUPS).schemas(agent, routing, Authority.OWNER, Mind())
+    schemas = Registry(GROUPS).schemas(agent, routing, Authority.OWNER, AgentState())
     assert len(schemas) == sum(len(group.actions) for group in GROUPS)
     for schema in schemas:
         jsonschema.Draft202012Validator.check_schema(schema.parameters)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from opencrab.adapters.providers.transport.exchange import OpenReply, Reply
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Replying:
     sent: list[Sent] = field(default_factory=list)
     headers: Mapping[str, str] = field(default_factory=dict)
     chunks: Iterable[bytes] = ()
-    trouble: Unanswered | None = None
+    trouble: ModelCallFailed | None = None
 
     def send(
         self,
@@ -71,7 +71,7 @@ class Pages:
         self.asked.append(url)
         page = self.pages.get(url)
         if page is None:
-            raise Unanswered(f"no connection to {url}", Fault.UNREACHABLE)
+            raise ModelCallFailed(f"no connection to {url}", Fault.UNREACHABLE)
         return page() if callable(page) else Reply(*page)
 
     @contextmanager

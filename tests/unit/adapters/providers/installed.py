@@ -8,7 +8,7 @@ import pytest
 from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
 from opencrab.adapters.providers.catalogue.model_facts import ModelSettings
 from opencrab.adapters.providers.registry import ProviderModels
-from opencrab.domain.models.fault import Unanswered
+from opencrab.domain.models.fault import ModelCallFailed
 from opencrab.domain.models.preferences import Preferences
 from opencrab.domain.money.budget import Price
 from opencrab.ports.models.model import ChatMessage, ChatModel, ChatRequest
@@ -44,7 +44,7 @@ def models_and_transport(settings: ModelsSettings = SETTINGS) -> tuple[ProviderM
 def address_asked(model: ChatModel, transport: Replying) -> str:
     """The address to which a model sends a request."""
     request = ChatRequest("", (), "", (ChatMessage("user", "やあ"),), 5)
-    with pytest.raises(Unanswered):
+    with pytest.raises(ModelCallFailed):
         model.chat(request, model.encode(request))
     return transport.sent[-1].url
 

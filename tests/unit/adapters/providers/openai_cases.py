@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from opencrab.domain.turn.record import Call
-from opencrab.ports.models.model import ActionSchema, ChatMessage, ChatRequest, Image, Returned
+from opencrab.domain.turn.record import ActionCall
+from opencrab.ports.models.model import ActionSchema, CallReturn, ChatMessage, ChatRequest, Image
 
 WRITE = ActionSchema(
     name="ws_write",
@@ -15,12 +15,14 @@ WRITE = ActionSchema(
         "required": ["path"],
     },
 )
-CALL = Call(id="t1.s1.c0", name="ws_write", arguments={"path": "日記.md", "content": "今日は晴れ"})
-UNREAD = Call(id="c" * 90, name="", arguments=None, raw="{")
+CALL = ActionCall(
+    id="t1.s1.c0", name="ws_write", arguments={"path": "日記.md", "content": "今日は晴れ"}
+)
+UNREAD = ActionCall(id="c" * 90, name="", arguments=None, raw="{")
 PNG = Image("image/png", "iVBORw0KGgo=")
 
 
-def asking(*turns: ChatMessage | Returned, **changes: Any) -> ChatRequest:
+def asking(*turns: ChatMessage | CallReturn, **changes: Any) -> ChatRequest:
     """A request that says hello, unless it is told otherwise."""
     wanted: dict[str, Any] = {
         "model": "gpt-4o-mini",
@@ -44,13 +46,13 @@ CASES = (
     asking(
         ChatMessage("user", "書いて", name="rin"),
         ChatMessage("assistant", "", calls=(CALL,)),
-        Returned(CALL.id, CALL.name, '{"ok":true}'),
+        CallReturn(CALL.id, CALL.name, '{"ok":true}'),
         ChatMessage("assistant", "書きました。"),
     ),
     asking(
         ChatMessage("user", "write"),
         ChatMessage("assistant", "はい", calls=(UNREAD,)),
-        Returned(UNREAD.id, "", "壊れた"),
+        CallReturn(UNREAD.id, "", "壊れた"),
     ),
 )
 
@@ -83,11 +85,11 @@ def asked(body: Any) -> ChatRequest:
 _SYSTEM = {"system", "developer"}
 
 
-def _turn(message: Any) -> ChatMessage | Returned:
+def _turn(message: Any) -> ChatMessage | CallReturn:
     if message["role"] == "tool":
-        return Returned(message["tool_call_id"], message.get("name") or "", _text(message))
+        return CallReturn(message["tool_call_id"], message.get("name") or "", _text(message))
     calls = tuple(
-        Call(
+        ActionCall(
             id=entry["id"],
             name=entry["function"]["name"],
             arguments=json.loads(entry["function"]["arguments"] or "{}"),

@@ -2,7 +2,7 @@
 
 `exchanges(wire, "anthropic", "messages")` gives what was recorded with one provider, streams and
 errors included; without endpoints, all of it. `read(OpenAIWire(), exchange)` makes an Answer of
-one, through framing and assembly where it is a stream, or raises Unanswered.
+one, through framing and assembly where it is a stream, or raises ModelCallFailed.
 `sequences(wire, "anthropic")` gives whole conversations, each a tuple of exchanges.
 """
 
@@ -15,10 +15,10 @@ from typing import Any
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire.framing import events
 from opencrab.adapters.providers.wire.lenient import parse
-from opencrab.adapters.providers.wire.wire import Party, Wire
-from opencrab.domain.turn.record import Answer
+from opencrab.adapters.providers.wire.wire import ErrorParty, Wire
+from opencrab.domain.turn.record import ModelAnswer
 
-PARTY = Party(provider="蟹屋", model="crab-1", key_name="CRAB_API_KEY")
+PARTY = ErrorParty(provider="蟹屋", model="crab-1", key_name="CRAB_API_KEY")
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ def sequences(wire: Path, provider: str) -> dict[str, tuple[Exchange, ...]]:
     }
 
 
-def read(wire: Wire, exchange: Exchange, party: Party = PARTY) -> Answer:
-    """The answer of an exchange; raises Unanswered for what is none."""
+def read(wire: Wire, exchange: Exchange, party: ErrorParty = PARTY) -> ModelAnswer:
+    """The answer of an exchange; raises ModelCallFailed for what is none."""
     if exchange.is_error:
         raise wire.failure(exchange.reply, party)
     if exchange.is_stream:
@@ -105,7 +105,7 @@ def read(wire: Wire, exchange: Exchange, party: Party = PARTY) -> Answer:
     return wire.from_wire(parse(exchange.body), party)
 
 
-def read_stream(wire: Wire, chunks: Iterable[bytes], party: Party = PARTY) -> Answer:
+def read_stream(wire: Wire, chunks: Iterable[bytes], party: ErrorParty = PARTY) -> ModelAnswer:
     """The answer that a stream amounts to; it must have ended."""
     assembly = wire.assembly(party)
     for event in events(chunks, wire.framing):

@@ -18,7 +18,7 @@ from opencrab.adapters.providers.openrouter.endpoint import OpenRouterWire
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire.framing import events
 from opencrab.adapters.providers.wire.wire import Wire
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from tests.unit.adapters.providers.recorded import PARTY, Exchange, exchanges, read, read_stream
 
 
@@ -110,7 +110,7 @@ def test_every_recorded_error_tells_what_to_do(wire: Path, vendor: Vendor) -> No
     for exchange in _recorded(wire, vendor):
         if not exchange.is_error and exchange.name not in FAILED_MIDWAY:
             continue
-        with pytest.raises(Unanswered) as caught:
+        with pytest.raises(ModelCallFailed) as caught:
             read(vendor.wire, exchange)
         others = OTHER_FAULTS | FAILED_MIDWAY
         expected = others.get(exchange.name) or FAULTS[exchange.status]
@@ -129,7 +129,7 @@ def test_a_recorded_stream_that_is_cut_is_whole_or_no_answer(wire: Path, vendor:
         whole = read(vendor.wire, exchange)
         for _ in range(CUTS):
             cut = exchange.body[: chance.randrange(len(exchange.body))]
-            with suppress(Unanswered):
+            with suppress(ModelCallFailed):
                 answer = _as_far_as_it_came(vendor.wire, cut)
                 assert answer in {None, (whole.text, repr(whole.calls))}, exchange.name
 

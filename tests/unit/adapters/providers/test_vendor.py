@@ -16,7 +16,7 @@ from opencrab.adapters.providers.vendor import VendorEmbedder, VendorModel, prov
 from opencrab.adapters.providers.wire.lenient import parse
 from opencrab.adapters.providers.wire.wire import Endpoint, Framing
 from opencrab.domain.errors import Refused
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
 from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
 from tests.unit.adapters.providers.fake import Pages, Replying, Sent
@@ -46,7 +46,7 @@ class Ticking:
 class InTurn:
     """Answers request after request from a list."""
 
-    replies: list[bytes | Unanswered]
+    replies: list[bytes | ModelCallFailed]
     sent: list[Sent] = field(default_factory=list)
 
     def send(
@@ -54,7 +54,7 @@ class InTurn:
     ) -> Reply:
         self.sent.append(Sent(url, headers, body, timeout_seconds))
         reply = self.replies[len(self.sent) - 1]
-        if isinstance(reply, Unanswered):
+        if isinstance(reply, ModelCallFailed):
             raise reply
         return Reply(200, reply)
 
@@ -76,8 +76,8 @@ def _chat(model: VendorModel) -> Any:
     return model.chat(request, model.encode(request))
 
 
-def _failed(act: Callable[[], Any]) -> Unanswered:
-    with pytest.raises(Unanswered) as caught:
+def _failed(act: Callable[[], Any]) -> ModelCallFailed:
+    with pytest.raises(ModelCallFailed) as caught:
         act()
     return caught.value
 
@@ -158,14 +158,14 @@ def test_a_stream_in_any_pieces_is_the_same_answer(places: list[int]) -> None:
 
 @pytest.mark.parametrize("fault", [Fault.TIMEOUT, Fault.BROKEN_OFF])
 def test_a_connection_lost_in_the_middle_is_no_half_answer(fault: Fault) -> None:
-    transport = Replying(STREAM[:60], trouble=Unanswered("weg", fault))
+    transport = Replying(STREAM[:60], trouble=ModelCallFailed("weg", fault))
     error = _failed(lambda: _chat(_model(transport)))
     assert (error.fault, error.may_be_billed) == (fault, True)
 
 
 @pytest.mark.parametrize("fault", [Fault.TIMEOUT, Fault.BROKEN_OFF])
 def test_a_connection_lost_after_the_end_loses_nothing(fault: Fault) -> None:
-    transport = Replying(STREAM, trouble=Unanswered("weg", fault))
+    transport = Replying(STREAM, trouble=ModelCallFailed("weg", fault))
     assert _chat(_model(transport)).text == "".join(WORDS)
 
 
@@ -174,7 +174,7 @@ def test_an_error_is_on_the_bill_once_words_have_come(
     before: bytes,
     billed: bool,  # noqa: FBT001
 ) -> None:
-    busy = Unanswered("混雑", Fault.OVERLOADED)
+    busy = ModelCallFailed("混雑", Fault.OVERLOADED)
     error = _failed(lambda: _chat(_model(Replying(before, trouble=busy))))
     assert (error.fault, error.may_be_billed) == (Fault.OVERLOADED, billed)
 
@@ -195,7 +195,7 @@ def test_a_status_is_the_wires_to_judge(stream: bool, status: int, fault: Fault)
 
 
 def test_a_status_counts_even_where_its_body_breaks_off() -> None:
-    lost = Unanswered("weg", Fault.BROKEN_OFF)
+    lost = ModelCallFailed("weg", Fault.BROKEN_OFF)
     error = _failed(lambda: _chat(_model(Replying(b"no", 401, trouble=lost))))
     assert error.fault is Fault.AUTH
 
@@ -290,12 +290,12 @@ def test_no_texts_are_no_call() -> None:
 
 
 def test_batches_that_were_answered_are_on_the_bill_of_one_that_was_not() -> None:
-    lost = Unanswered("weg", Fault.UNREACHABLE)
+    lost = ModelCallFailed("weg", Fault.UNREACHABLE)
     embedder = _embedder(InTurn([_vectors(100), lost]))
     error = _failed(lambda: embedder.embed(("a",) * 101, timeout_seconds=60))
     assert error.may_be_billed
     assert error.usage == Usage(input_tokens=100, reported_micro_usd=100)
-    first = _embedder(InTurn([Unanswered("weg", Fault.UNREACHABLE)]))
+    first = _embedder(InTurn([ModelCallFailed("weg", Fault.UNREACHABLE)]))
     assert not _failed(lambda: first.embed(("a",), timeout_seconds=60)).may_be_billed
 
 

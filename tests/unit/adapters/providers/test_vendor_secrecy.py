@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.providers.vendor import VendorEmbedder, VendorModel, provider_health
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.ports.models.model import ChatMessage, ChatRequest
 from tests.unit.adapters.providers.fake import Replying
 from tests.unit.adapters.providers.test_vendor import ENDPOINT, INFO, JSON, KEY, Ticking
@@ -29,8 +29,8 @@ def _chat(model: VendorModel) -> Any:
     return model.chat(REQUEST, model.encode(REQUEST))
 
 
-def _failed(act: Callable[[], Any]) -> Unanswered:
-    with pytest.raises(Unanswered) as caught:
+def _failed(act: Callable[[], Any]) -> ModelCallFailed:
+    with pytest.raises(ModelCallFailed) as caught:
         act()
     return caught.value
 
@@ -44,7 +44,7 @@ def _everything(error: BaseException) -> str:
 def _quoting() -> list[Replying]:
     quoted = f"the key {KEY} is no good".encode()
     half = f"the key {KEY[:-3]}".encode()
-    lost = Unanswered(f"weg: {KEY}", Fault.BROKEN_OFF)
+    lost = ModelCallFailed(f"weg: {KEY}", Fault.BROKEN_OFF)
     return [
         *(Replying(quoted, status) for status in (400, 401, 429, 503, 302)),
         *(Replying(body, headers=JSON) for body in (quoted, json.dumps({"no": KEY}).encode())),

@@ -13,10 +13,10 @@ from opencrab.adapters.providers.wire.lenient import (
     mapping,
     parse,
 )
-from opencrab.adapters.providers.wire.wire import Endpoint, Event, Framing, Party
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing, StreamFrame
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
-from opencrab.domain.turn.record import Answer
+from opencrab.domain.turn.record import ModelAnswer
 from opencrab.ports.models.model import ChatMessage, ChatRequest, Embeddings, ModelInfo
 
 FAULTS = {401: Fault.AUTH, 429: Fault.RATE_LIMITED, 503: Fault.OVERLOADED}
@@ -26,7 +26,7 @@ FAULTS = {401: Fault.AUTH, 429: Fault.RATE_LIMITED, 503: Fault.OVERLOADED}
 class TinyAssembly:
     """Words until `end`; an `error` in between is raised."""
 
-    party: Party
+    party: ErrorParty
     words: str = ""
     ended: bool = False
     usage: Any = None
@@ -35,10 +35,12 @@ class TinyAssembly:
     def began(self) -> bool:
         return bool(self.words)
 
-    def add(self, event: Event) -> None:
+    def add(self, event: StreamFrame) -> None:
         body = mapping(parse(event.data.encode()))
         if "error" in body:
-            raise Unanswered(f"{self.party.provider}: {json_excerpt(body)}", Fault.SERVER_ERROR)
+            raise ModelCallFailed(
+                f"{self.party.provider}: {json_excerpt(body)}", Fault.SERVER_ERROR
+            )
         self.words += label(body.get("w"))
         self.usage = body.get("usage", self.usage)
         self.ended = self.ended or "end" in body
@@ -65,22 +67,26 @@ class TinyWire:
         said = [turn.text for turn in request.turns if isinstance(turn, ChatMessage)]
         return {"model": request.model, "said": said, "stream": stream}
 
-    def from_wire(self, body: Any, party: Party) -> Answer:
+    def from_wire(self, body: Any, party: ErrorParty) -> ModelAnswer:
         if self.bug is not None:
             raise self.bug
         if "text" not in mapping(body):
-            raise Unanswered(f"no answer of {party.provider}: {json_excerpt(body)}", Fault.NONSENSE)
+            raise ModelCallFailed(
+                f"no answer of {party.provider}: {json_excerpt(body)}", Fault.NONSENSE
+            )
         tokens = count(body.get("usage"))
         usage = Usage(input_tokens=tokens, output_tokens=tokens)
-        return Answer(text=body["text"], model=label(body.get("model")), usage=usage, finish="stop")
+        return ModelAnswer(
+            text=body["text"], model=label(body.get("model")), usage=usage, finish="stop"
+        )
 
-    def assembly(self, party: Party) -> TinyAssembly:
+    def assembly(self, party: ErrorParty) -> TinyAssembly:
         return TinyAssembly(party)
 
-    def failure(self, reply: Reply, party: Party) -> Unanswered:
+    def failure(self, reply: Reply, party: ErrorParty) -> ModelCallFailed:
         fault = FAULTS.get(reply.status, Fault.SERVER_ERROR)
         told = f"{party.provider} ({reply.status}, {party.key_name}): {excerpt(reply.body)}"
-        return Unanswered(told, fault, cure=f"check {excerpt(reply.body, 60)}")
+        return ModelCallFailed(told, fault, cure=f"check {excerpt(reply.body, 60)}")
 
     def models_path(self) -> str:
         return "/models"
@@ -94,9 +100,11 @@ class TinyWire:
     def embeddings_to_wire(self, model: str, texts: tuple[str, ...]) -> dict[str, Any]:
         return {"texts": list(texts)}
 
-    def embeddings_from_wire(self, body: Any, texts: tuple[str, ...], party: Party) -> Embeddings:
+    def embeddings_from_wire(
+        self, body: Any, texts: tuple[str, ...], party: ErrorParty
+    ) -> Embeddings:
         if len(listing(body)) != len(texts):
-            raise Unanswered(f"{party.provider} sent too few vectors", Fault.NONSENSE)
+            raise ModelCallFailed(f"{party.provider} sent too few vectors", Fault.NONSENSE)
         usage = Usage(input_tokens=len(texts), reported_micro_usd=len(texts))
         return Embeddings(tuple((float(number),) for number in body), usage)
 

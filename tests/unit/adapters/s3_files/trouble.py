@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 from opencrab.adapters.s3_files import S3Files
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Unavailable
-from opencrab.ports.workspace.ledger import Ledger
+from opencrab.ports.workspace.ledger import WorkspaceLedger
 from tests.aws import account
 from tests.ledgers import MemoryLedger
 
@@ -85,7 +85,7 @@ class Client:
 class Troubled:
     """A ledger whose calls all pass through trouble."""
 
-    def __init__(self, real: Ledger, trouble: Trouble) -> None:
+    def __init__(self, real: WorkspaceLedger, trouble: Trouble) -> None:
         self.entry = trouble.passing("ledger.entry", real.entry)
         self.entries = trouble.passing("ledger.entries", real.entries)
         self.save = trouble.passing("ledger.save", real.save)
@@ -101,7 +101,7 @@ class World:
         self.files = self.opened(Client(s3, self.trouble), Troubled(self.ledger, self.trouble))
         self.calm = self.opened(s3, self.ledger)
 
-    def opened(self, client: Any, ledger: Ledger) -> S3Files:
+    def opened(self, client: Any, ledger: WorkspaceLedger) -> S3Files:
         """The same workspaces through another client and another look at the ledger."""
         return S3Files(
             client,

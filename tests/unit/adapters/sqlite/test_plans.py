@@ -16,7 +16,7 @@ from opencrab.domain.conversation.message import DeliveryState, Instruction
 from opencrab.domain.conversation.session import SessionChange
 from opencrab.domain.models.health import BreakerState
 from opencrab.domain.models.preferences import Preferences
-from opencrab.domain.money.budget import LIMITS, Draw
+from opencrab.domain.money.budget import LIMITS, BudgetDraw
 from opencrab.domain.turn.record import ApprovalDecision
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.ports.home import Home
@@ -85,7 +85,7 @@ def a_turns_life(home: Home) -> None:
     home.journal.boundary(queued)
     home.journal.lines("s1", before=1, newest_first=True)
     home.journal.lines("s1")
-    blocks = (Draw(scope="agent:hana", day=DAY, micro_usd=5, limit_micro_usd=9),)
+    blocks = (BudgetDraw(scope="agent:hana", day=DAY, micro_usd=5, limit_micro_usd=9),)
     current = home.journal.commit(
         step(
             current,

@@ -12,7 +12,7 @@ from opencrab.adapters.sqlite_search.search import SqliteSearch
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Unavailable
 from opencrab.ports.home import Home
-from opencrab.ports.memory.search import Query
+from opencrab.ports.memory.search import SearchQuery
 from opencrab.ports.memory.snapshots import Snapshot
 from tests.contract.example import NOW
 from tests.contract.homes import sqlite
@@ -64,7 +64,9 @@ class Machine:
     def find(
         self, text: str, agent_id: str = "hana", search: SqliteSearch | None = None
     ) -> list[str]:
-        found = (search or self.search).search(agent_id, Query(text, session_id=None, limit=50))
+        found = (search or self.search).search(
+            agent_id, SearchQuery(text, session_id=None, limit=50)
+        )
         return sorted(each.row.text for each in found)
 
     def index(self) -> None:

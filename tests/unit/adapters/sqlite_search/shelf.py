@@ -6,14 +6,14 @@ from typing import Any
 from opencrab.adapters.search_rows import Batch
 from opencrab.adapters.sqlite_search.index import Index
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.erasure.request import ErasureMark, Lines, Scope
-from opencrab.domain.memory.search_row import Row, RowKind
-from opencrab.ports.memory.search import Found, Query
+from opencrab.domain.erasure.request import ErasureMark, LineRange, Scope
+from opencrab.domain.memory.search_row import RowKind, SearchRow
+from opencrab.ports.memory.search import SearchHit, SearchQuery
 
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
 
 
-def line(sequence: int, text: str, **changes: Any) -> Row:
+def line(sequence: int, text: str, **changes: Any) -> SearchRow:
     """A line of a session that its people could hear."""
     given: dict[str, Any] = {
         "session_id": "s1",
@@ -23,10 +23,10 @@ def line(sequence: int, text: str, **changes: Any) -> Row:
         "speaker": "花子",
         "at": NOW - timedelta(days=1) + timedelta(minutes=sequence),
     }
-    return Row(sequence=sequence, text=text, **{**given, **changes})
+    return SearchRow(sequence=sequence, text=text, **{**given, **changes})
 
 
-def memory(ref: str, text: str, **changes: Any) -> Row:
+def memory(ref: str, text: str, **changes: Any) -> SearchRow:
     """A kept memory that only the agent knows."""
     given: dict[str, Any] = {
         "session_id": "s1",
@@ -36,7 +36,7 @@ def memory(ref: str, text: str, **changes: Any) -> Row:
         "speaker": "",
         "at": NOW,
     }
-    return Row(sequence=0, text=text, ref=ref, **{**given, **changes})
+    return SearchRow(sequence=0, text=text, ref=ref, **{**given, **changes})
 
 
 def mark(number: int, **changes: Any) -> Batch:
@@ -46,21 +46,21 @@ def mark(number: int, **changes: Any) -> Batch:
     return Batch(marks=((mark_id, ErasureMark(**{**given, **changes})),), last_id=mark_id)
 
 
-def lines(first: int, last: int, session_id: str = "s1") -> tuple[Lines, ...]:
+def lines(first: int, last: int, session_id: str = "s1") -> tuple[LineRange, ...]:
     """Lines to forget."""
-    return (Lines(session_id=session_id, first=first, last=last),)
+    return (LineRange(session_id=session_id, first=first, last=last),)
 
 
-def index_of(*rows: Row) -> Index:
+def index_of(*rows: SearchRow) -> Index:
     """An index in memory with some rows."""
     index = Index("a1", None)
     index.take([Batch(rows=rows)], NOW)
     return index
 
 
-def found(index: Index, text: str, **limits: Any) -> tuple[Found, ...]:
+def found(index: Index, text: str, **limits: Any) -> tuple[SearchHit, ...]:
     """What a question finds."""
-    return index.find(Query(text, **limits), NOW)
+    return index.find(SearchQuery(text, **limits), NOW)
 
 
 def ids(index: Index, text: str, **limits: Any) -> list[str]:

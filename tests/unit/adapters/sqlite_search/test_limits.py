@@ -11,8 +11,8 @@ from opencrab.adapters.search_rows import Batch
 from opencrab.adapters.sqlite_search.index import Index
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.erasure.request import ErasureMark, Scope
-from opencrab.domain.memory.search_row import Clearance, Row, RowKind
-from opencrab.ports.memory.search import Found, Query
+from opencrab.domain.memory.search_row import RowKind, SearchClearance, SearchRow
+from opencrab.ports.memory.search import SearchHit, SearchQuery
 from tests.soak import count, examples
 from tests.unit.adapters.sqlite_search.shelf import NOW, index_of, lines, mark
 
@@ -28,16 +28,16 @@ _KEPT = (RowKind.MEMORY, RowKind.EXPERIENCE, RowKind.SUMMARY)
 
 
 @st.composite
-def _rows(draw: st.DrawFn) -> tuple[Row, ...]:
+def _rows(draw: st.DrawFn) -> tuple[SearchRow, ...]:
     """Rows of every kind and hearing, each line and each kept thing once."""
     numbers = draw(st.lists(st.integers(1, 40), max_size=25, unique=True))
     return tuple(_row(number, draw(st.randoms(use_true_random=False))) for number in numbers)
 
 
-def _row(number: int, chance: random.Random) -> Row:
+def _row(number: int, chance: random.Random) -> SearchRow:
     is_line = chance.random() < 0.7
     person = chance.choice(_PEOPLE)
-    return Row(
+    return SearchRow(
         session_id=_SESSIONS[number % 3] if is_line else chance.choice(_SESSIONS),
         sequence=number if is_line else 0,
         kind=chance.choice(_LINES if is_line else _KEPT),
@@ -54,7 +54,7 @@ def _row(number: int, chance: random.Random) -> Row:
 
 
 _CLEARANCES = st.builds(
-    Clearance,
+    SearchClearance,
     whole=st.booleans(),
     session_id=st.sampled_from((*_SESSIONS, "elsewhere")),
     guild_id=st.sampled_from((*_GUILDS, "g9")),
@@ -62,7 +62,7 @@ _CLEARANCES = st.builds(
 )
 _MOMENTS = st.none() | st.integers(-10, 210).map(lambda ago: NOW - timedelta(minutes=ago))
 _QUERIES = st.builds(
-    Query,
+    SearchQuery,
     text=st.sampled_from((*_TEXTS, "P1 温泉はいつ?", "温泉 島根 spring")),
     clearance=_CLEARANCES,
     limit=st.just(50),
@@ -76,18 +76,18 @@ _QUERIES = st.builds(
 )
 
 
-def _heard(rows: tuple[Row, ...], clearance: Clearance) -> set[str]:
+def _heard(rows: tuple[SearchRow, ...], clearance: SearchClearance) -> set[str]:
     spoken = (row for row in rows if row.is_spoken)
     return {row.session_id for row in spoken if row.speaker_id == clearance.person_id}
 
 
-def _may_be_heard(row: Row, rows: tuple[Row, ...], query: Query) -> bool:
+def _may_be_heard(row: SearchRow, rows: tuple[SearchRow, ...], query: SearchQuery) -> bool:
     session_id, number = query.before or ("", 10**6)
     asked = row.session_id == session_id and not row.ref and row.sequence >= number
     return query.clearance.allows(row, _heard(rows, query.clearance)) and not asked
 
 
-def _fits(row: Row, rows: tuple[Row, ...], query: Query) -> bool:
+def _fits(row: SearchRow, rows: tuple[SearchRow, ...], query: SearchQuery) -> bool:
     return (
         _may_be_heard(row, rows, query)
         and query.session_id in {None, row.session_id}
@@ -102,7 +102,7 @@ def _fits(row: Row, rows: tuple[Row, ...], query: Query) -> bool:
 @settings(max_examples=examples(150))
 @given(_rows(), _QUERIES)
 def test_exactly_what_clearance_and_filters_allow_is_found(
-    rows: tuple[Row, ...], query: Query
+    rows: tuple[SearchRow, ...], query: SearchQuery
 ) -> None:
     index = index_of(*rows)
     fitting = {row.id for row in rows if _fits(row, rows, query)}
@@ -119,7 +119,7 @@ def test_exactly_what_clearance_and_filters_allow_is_found(
 @settings(max_examples=examples(60))
 @given(_rows(), st.randoms(use_true_random=False), st.data())
 def test_whatever_the_order_the_answers_are_the_same(
-    rows: tuple[Row, ...], chance: random.Random, data: st.DataObject
+    rows: tuple[SearchRow, ...], chance: random.Random, data: st.DataObject
 ) -> None:
     marks = data.draw(st.lists(st.sampled_from(_MARKS), max_size=2))
     batches = [*(Batch(rows=(row,)) for row in rows), *marks]
@@ -144,7 +144,7 @@ _MARKS = (
 )
 
 
-def _forgotten(row: Row, marks: list[ErasureMark]) -> bool:
+def _forgotten(row: SearchRow, marks: list[ErasureMark]) -> bool:
     return any(
         (each.everything and row.at <= each.at)
         or row.id in each.refs
@@ -158,7 +158,7 @@ def _forgotten(row: Row, marks: list[ErasureMark]) -> bool:
     )
 
 
-def _told(answer: tuple[Found, ...]) -> list[tuple[str, float, tuple[str, ...], str]]:
+def _told(answer: tuple[SearchHit, ...]) -> list[tuple[str, float, tuple[str, ...], str]]:
     return [(each.row.id, each.score, each.why, each.excerpt) for each in answer]
 
 
@@ -189,9 +189,9 @@ def test_hostile_words_never_bring_out_what_is_not_for_whoever_asks(tmp_path: Pa
     for _ in range(CANARIES):
         agent, rows, index = chance.choice((own, foreign))
         words = chance.choices((*_HOSTILE, *_TEXTS, "secret of a1", "secret of a2"), k=2)
-        query = Query(
+        query = SearchQuery(
             " ".join(words),
-            clearance=Clearance(
+            clearance=SearchClearance(
                 whole=chance.random() < 0.1,
                 session_id=chance.choice(("a1-s1", "a2-s1", "a1-s5", "a2-s7", "", *_HOSTILE)),
                 guild_id=chance.choice((*_GUILDS, *_HOSTILE)),
@@ -216,21 +216,23 @@ def test_hostile_words_never_bring_out_what_is_not_for_whoever_asks(tmp_path: Pa
 
 def _worlds(
     folder: Path, chance: random.Random
-) -> tuple[tuple[str, tuple[Row, ...], Index], tuple[str, tuple[Row, ...], Index]]:
+) -> tuple[tuple[str, tuple[SearchRow, ...], Index], tuple[str, tuple[SearchRow, ...], Index]]:
     """Two agents, each with sessions of all hearings; the same words but for the secret."""
     a1, a2 = (_world(agent, folder, chance) for agent in ("a1", "a2"))
     return a1, a2
 
 
-def _world(agent: str, folder: Path, chance: random.Random) -> tuple[str, tuple[Row, ...], Index]:
-    rows: list[Row] = []
+def _world(
+    agent: str, folder: Path, chance: random.Random
+) -> tuple[str, tuple[SearchRow, ...], Index]:
+    rows: list[SearchRow] = []
     for session in range(8):
         heard = list(Hearing)[session % 4]
         for sequence in range(1, 11):
             person = chance.choice(_PEOPLE[:2])
             kind = RowKind.SPEECH if chance.random() < 0.8 else RowKind.INNER_VOICE
             rows.append(
-                Row(
+                SearchRow(
                     session_id=f"{agent}-s{session}",
                     sequence=sequence,
                     kind=kind,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from opencrab.adapters.local_files import DirectorySnapshots
-from opencrab.adapters.sqlite_search.replica_cache import Copies
+from opencrab.adapters.sqlite_search.replica_cache import IndexReplicas
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Unavailable
 from tests.contract.example import NOW
@@ -19,7 +19,7 @@ def copies(tmp_path: Path, folder: Path) -> None:
     clock = FakeClock(NOW)
     with sqlite(tmp_path / "home", clock) as home:
         snapshots = DirectorySnapshots(tmp_path / "snapshots", clock)
-        Copies(past_of(home, clock), snapshots, folder, clock).close()
+        IndexReplicas(past_of(home, clock), snapshots, folder, clock).close()
 
 
 def test_a_link_in_the_folder_is_not_followed(tmp_path: Path) -> None:

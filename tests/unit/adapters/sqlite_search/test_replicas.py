@@ -19,7 +19,7 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import OpenCrabError
 from opencrab.domain.memory.memory import MEMORY
 from opencrab.ports.conversation.feed import FeedEntry
-from opencrab.ports.memory.search import Query
+from opencrab.ports.memory.search import SearchQuery
 from tests.contract.example import NOW
 from tests.contract.homes import sqlite
 from tests.lived import Life
@@ -130,7 +130,7 @@ class Installation(RuleBasedStateMachine):
     @rule(process=st.integers(0, PROCESSES - 1), text=TEXTS)
     def search(self, process: int, text: str) -> None:
         with suppress(OpenCrabError):
-            self.processes[process].search("hana", Query(text, session_id=None))
+            self.processes[process].search("hana", SearchQuery(text, session_id=None))
 
     @rule(process=st.integers(0, PROCESSES - 1))
     def forget(self, process: int) -> None:
@@ -185,7 +185,7 @@ def made_anew(at: Installation) -> Any:
 
 def content(process: SqliteSearch) -> Any:
     """All that a process finds things in, after it has looked at what is new."""
-    process.search("hana", Query("蟹"))
+    process.search("hana", SearchQuery("蟹"))
     with process._copies.held("hana") as copy:
         return copy.index.content()
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.search_rows import Batch, IndexProgress, Past
+from opencrab.adapters.search_rows import Batch, IndexProgress, SearchRowReader
 from opencrab.adapters.sqlite_search.replica import ROWS_AT_ONCE
 from opencrab.adapters.sqlite_search.search import REFRESH_SECONDS, SqliteSearch
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.erasure.request import COPIES_KEPT
 from opencrab.domain.errors import Unavailable
 from opencrab.ports.conversation.feed import FactTold, FeedEntry
-from opencrab.ports.memory.search import Query
+from opencrab.ports.memory.search import SearchQuery
 from tests.contract.waiting import at_once
 from tests.searching import past_of
 from tests.unit.adapters.sqlite_search.machine import Machine, machine
@@ -97,7 +97,7 @@ def test_a_newer_snapshot_that_knows_less_takes_nothing_back(at: Machine) -> Non
     at.index()
     at.life.meet("quiet", "hana")
     at.life.say("quiet crab", "quiet")
-    at.search.search("hana", Query("crab", session_id="quiet"))
+    at.search.search("hana", SearchQuery("crab", session_id="quiet"))
     other = at.started()
     at.life.remember("memory crab")
     assert at.home.feed is not None
@@ -152,11 +152,11 @@ def test_the_present_session_is_found_while_the_list_of_sessions_lags(at: Machin
             return ()
 
     lagging = past_of(replace(at.home, sessions=Lagging()), at.clock)  # type: ignore[arg-type]
-    found = at.started(lagging).search("hana", Query("crab", session_id="s1"))
+    found = at.started(lagging).search("hana", SearchQuery("crab", session_id="s1"))
     assert [each.row.text for each in found] == ["hana's crab 蟹"]
 
 
-class Breaking(Past):
+class Breaking(SearchRowReader):
     """A past of one long session, which breaks off once, after so many batches."""
 
     def __init__(self, after: int) -> None:
@@ -174,14 +174,14 @@ class Breaking(Past):
 def test_a_life_that_is_too_long_for_one_transaction_is_read_bit_by_bit(at: Machine) -> None:
     broken = at.started(Breaking(after=ROWS_AT_ONCE // 1_000 + 2))
     with pytest.raises(Unavailable):
-        broken.search("hana", Query("crab"))
+        broken.search("hana", SearchQuery("crab"))
     with broken._copies.held("hana") as copy:
         assert copy.index.rows() == ROWS_AT_ONCE
         # As long as a part is missing it counts as too old to be used.
         at_last = copy.index.seen().at
         assert at_last is not None
         assert at_last < at.clock.now() - COPIES_KEPT
-    broken.search("hana", Query("crab"))
+    broken.search("hana", SearchQuery("crab"))
     assert broken.status("hana").lines == (("s1", 2 * ROWS_AT_ONCE + 1_000),)
     assert broken.status("hana").rows == 2 * ROWS_AT_ONCE + 1_000
 
@@ -196,7 +196,7 @@ def test_a_copy_that_may_have_missed_a_mark_begins_anew(at: Machine) -> None:
     assert at.find("crab", search=without) == ["hana's crab 蟹"]
 
 
-class Forgetful(Past):
+class Forgetful(SearchRowReader):
     """A past in which one line is gone."""
 
     def __init__(self, at: Machine, gone: str) -> None:
@@ -253,7 +253,7 @@ def test_many_threads_search_and_index_at_once(at: Machine) -> None:
         last = at.life.say(f"crab {number} of {agent}", f"of-{agent}")
         if number % 5 == 0:
             search.follow(feed.read(after=0, limit=1_000))
-        found = search.search(agent, Query("crab", session_id=f"of-{agent}", limit=50))
+        found = search.search(agent, SearchQuery("crab", session_id=f"of-{agent}", limit=50))
         assert all(each.row.session_id == f"of-{agent}" for each in found)
         assert last in {each.row.sequence for each in found}
         return len(found)

@@ -16,9 +16,9 @@ from opencrab.adapters.sqlite_search.search import SqliteSearch
 from opencrab.adapters.sqlite_search.vectors import AT_ONCE, BATCH, Vectors
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.memory.search_row import Clearance, Row, RowKind
-from opencrab.domain.text.vectors import compact
-from opencrab.ports.memory.search import Found, Query
+from opencrab.domain.memory.search_row import RowKind, SearchClearance, SearchRow
+from opencrab.domain.text.vectors import quantize_vector
+from opencrab.ports.memory.search import SearchHit, SearchQuery
 from tests.meaning import DIMENSIONS, Fake
 from tests.soak import examples
 from tests.unit.adapters.sqlite_search.machine import Machine, machine
@@ -52,8 +52,8 @@ def taught(index: Index, meaning: Fake) -> Index:
     return index
 
 
-def sought(index: Index, text: str, meaning: Fake, **limits: object) -> tuple[Found, ...]:
-    query = Query(text, **limits)  # type: ignore[arg-type]  # limits of a query, by name
+def sought(index: Index, text: str, meaning: Fake, **limits: object) -> tuple[SearchHit, ...]:
+    query = SearchQuery(text, **limits)  # type: ignore[arg-type]  # limits of a query, by name
     return index.find(query, NOW, Vectors(meaning).sense("a1", index, query))
 
 
@@ -65,7 +65,7 @@ def test_other_words_for_the_same_are_found_with_vectors_only(
     lived.life.say("今日は寒い It is cold")
     lived.search.catch_up("hana")
     assert lived.find(asked) == []
-    best = near(lived, Fake()).search("hana", Query(asked))[0]
+    best = near(lived, Fake()).search("hana", SearchQuery(asked))[0]
     assert best.row.text == said
     assert best.why[0] == "meaning"
 
@@ -74,7 +74,7 @@ def test_words_and_meaning_add_up(lived: Machine) -> None:
     both, words = "犬の値段 price", "値段は price 別の話"
     for text in (words, "わんこ", both):
         lived.life.say(text)
-    best = near(lived, Fake()).search("hana", Query("犬の price"))[0]
+    best = near(lived, Fake()).search("hana", SearchQuery("犬の price"))[0]
     assert best.row.text == both
     assert best.why[:2] == ("words", "meaning")
 
@@ -87,7 +87,7 @@ def test_without_vectors_nothing_is_another_byte(tmp_path: Path) -> None:
             at.life.remember("The dog is called Pochi")
             search = at.started(vectors=vectors)
             search.catch_up("hana")
-            answers.append((search.search("hana", Query("公園 dog")), search.status("hana")))
+            answers.append((search.search("hana", SearchQuery("公園 dog")), search.status("hana")))
             file = at.folder / "saved.db"
             with search._copies.held("hana") as copy:
                 copy.index.save(file)
@@ -108,8 +108,8 @@ def test_who_cannot_say_what_is_meant_leaves_words(lived: Machine) -> None:
     meaning.silent = True
     lived.life.say("犬がまた走った")
     search.catch_up("hana")
-    assert search.search("hana", Query("わんこ")) == ()
-    found = search.search("hana", Query("走った"))
+    assert search.search("hana", SearchQuery("わんこ")) == ()
+    found = search.search("hana", SearchQuery("走った"))
     assert {each.row.text for each in found if "words" in each.why} == {
         "公園で犬が走った",
         "犬がまた走った",
@@ -123,13 +123,13 @@ def test_who_cannot_say_what_is_meant_leaves_words(lived: Machine) -> None:
 def test_nobody_is_asked_where_there_is_nothing_to_compare_with(lived: Machine) -> None:
     meaning = Fake()
     search = lived.started(vectors=Vectors(meaning))
-    search.search("hana", Query("わんこ"))
+    search.search("hana", SearchQuery("わんこ"))
     near(lived, meaning)
     asked = len(meaning.asked)
-    for query in (Query("  "), Query(""), Query("わんこ", limit=0)):
+    for query in (SearchQuery("  "), SearchQuery(""), SearchQuery("わんこ", limit=0)):
         assert search.search("hana", query) == ()
     meaning.name = "fake:two"
-    search.search("hana", Query("わんこ"))
+    search.search("hana", SearchQuery("わんこ"))
     assert len(meaning.asked) == asked
     assert all(len(texts) <= BATCH for texts in meaning.asked)
 
@@ -144,7 +144,7 @@ def test_vectors_of_another_model_are_made_anew(lived: Machine) -> None:
         "公園で犬が走った",
     ]
     assert search.status("hana").vector_model == "fake:two"
-    assert search.search("hana", Query("わんこ"))[0].row.text == "公園で犬が走った"
+    assert search.search("hana", SearchQuery("わんこ"))[0].row.text == "公園で犬が走った"
 
 
 def test_vectors_travel_with_snapshots_and_are_asked_for_once(lived: Machine) -> None:
@@ -153,7 +153,7 @@ def test_vectors_travel_with_snapshots_and_are_asked_for_once(lived: Machine) ->
     meaning = Fake()
     search = near(lived, meaning)
     assert meaning.asked == []
-    assert search.search("hana", Query("わんこ"))[0].row.text == "公園で犬が走った"
+    assert search.search("hana", SearchQuery("わんこ"))[0].row.text == "公園で犬が走った"
     assert meaning.asked == [("わんこ",)]
 
 
@@ -225,7 +225,9 @@ def test_what_has_no_direction_is_near_nothing_and_is_asked_for_once() -> None:
 
 
 def _empty_first(file: sqlite3.Connection) -> None:
-    file.execute("UPDATE vector SET body = ? WHERE row = 1", (compact([0.0] * DIMENSIONS).body,))
+    file.execute(
+        "UPDATE vector SET body = ? WHERE row = 1", (quantize_vector([0.0] * DIMENSIONS).body,)
+    )
 
 
 HEARINGS = st.sampled_from(Hearing)
@@ -242,7 +244,7 @@ ROWS = st.lists(
     max_size=12,
 )
 CLEARANCES = st.builds(
-    Clearance,
+    SearchClearance,
     whole=st.booleans(),
     session_id=st.sampled_from(["", "s1", "s2"]),
     guild_id=st.sampled_from(["", "g1", "g2"]),
@@ -253,10 +255,10 @@ CLEARANCES = st.builds(
 @settings(max_examples=examples(60), deadline=None)
 @given(ROWS, CLEARANCES)
 def test_nothing_is_found_by_meaning_that_may_not_be_found(
-    drawn: list[tuple[str, RowKind, Hearing, str, str, str]], clearance: Clearance
+    drawn: list[tuple[str, RowKind, Hearing, str, str, str]], clearance: SearchClearance
 ) -> None:
     rows = [
-        Row(
+        SearchRow(
             session_id=session,
             sequence=0 if kind is RowKind.MEMORY else number,
             kind=kind,
@@ -311,7 +313,7 @@ def test_what_may_not_be_found_takes_nobodys_place() -> None:
     heard = line(1, "わんこがいた", session_id="s2", hearing=Hearing.PUBLIC)
     with closing(index_of(*private, heard)) as index:
         taught(index, meaning)
-        found = sought(index, "犬 dog", meaning, clearance=Clearance(session_id="s3"))
+        found = sought(index, "犬 dog", meaning, clearance=SearchClearance(session_id="s3"))
     assert [each.row.text for each in found] == ["わんこがいた"]
 
 
@@ -322,7 +324,9 @@ def test_who_asks_for_nobodys_turn_has_no_vector_paid_for(
     meaning = Fake()
     search = near(lived, meaning)
     before = len(meaning.asked)
-    search.search("hana", Query(asked, clearance=Clearance(person_id="taro")))
+    search.search("hana", SearchQuery(asked, clearance=SearchClearance(person_id="taro")))
     assert len(meaning.asked) == before
-    search.search("hana", Query(asked, clearance=Clearance(session_id="s1", person_id="taro")))
+    search.search(
+        "hana", SearchQuery(asked, clearance=SearchClearance(session_id="s1", person_id="taro"))
+    )
     assert len(meaning.asked) == before + 1

@@ -8,7 +8,7 @@ from typing import Any
 import httpcore
 
 from opencrab.adapters.web.address import AllowList
-from opencrab.adapters.web.fetch import Pages
+from opencrab.adapters.web.fetch import HttpPages
 
 PUBLIC = "93.184.215.14"
 OTHER = "2606:2800:220:1:248:1893:25c8:1946"
@@ -46,9 +46,9 @@ class Net(httpcore.NetworkBackend):
     proved: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
-    def pages(self, *allowed: str) -> Pages:
+    def pages(self, *allowed: str) -> HttpPages:
         """The product's fetching over this internet."""
-        return Pages(AllowList(allowed), self, self.resolve, lambda: self.now, _no_tls)
+        return HttpPages(AllowList(allowed), self, self.resolve, lambda: self.now, _no_tls)
 
     def resolve(self, name: str, port: int) -> Sequence[str]:
         self.looked_up.append(name)

@@ -11,7 +11,7 @@ import pytest
 from opencrab.adapters.providers.transport.httpx_transport import TimedBackend
 from opencrab.adapters.web.address import AllowList
 from opencrab.adapters.web.body import BODY_BYTES
-from opencrab.adapters.web.fetch import HOPS, SECONDS, TEXT_BYTES, Pages
+from opencrab.adapters.web.fetch import HOPS, SECONDS, TEXT_BYTES, HttpPages
 from opencrab.domain.errors import Invalid, OpenCrabError, Refused, TooLarge, Unavailable
 from tests.unit.adapters.providers.stub import Canned, Received, serving
 from tests.unit.adapters.web.net import OTHER, PUBLIC, Net, moved, reply
@@ -289,7 +289,7 @@ def test_pages_come_over_real_connections_that_keep_the_deadline() -> None:
     allowed = "http://docs.example.org/3/"
     with serving(answer) as stub:
         stub_port = int(stub.url.rpartition(":")[2])
-        pages = Pages(AllowList([allowed]), Here(), lambda name, port: (PUBLIC,))
+        pages = HttpPages(AllowList([allowed]), Here(), lambda name, port: (PUBLIC,))
         assert pages.fetch(allowed).text == "本物"
 
 

@@ -11,7 +11,7 @@ import pytest
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.web.search import BraveSearch, SearxngSearch
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.ports.web import SearchEngine, WebResult
 
 KEY = "BSA-key-of-the-crab"
@@ -94,7 +94,7 @@ def test_results_are_short_lines_of_visible_text() -> None:
         (KEY.encode(), 429, Unavailable), ([], 302, Unavailable),
         ({"error": KEY}, 500, Unavailable), (KEY.encode(), 200, Unavailable),
         (b"[" * 100_000, 200, Unavailable),
-        (Unanswered(f"broke off at {KEY}", Fault.BROKEN_OFF), 200, Unavailable),
+        (ModelCallFailed(f"broke off at {KEY}", Fault.BROKEN_OFF), 200, Unavailable),
     ],
 )  # fmt: skip
 def test_what_goes_wrong_tells_no_key(answer: Any, status: int, error: type[OpenCrabError]) -> None:

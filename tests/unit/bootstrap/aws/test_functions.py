@@ -23,7 +23,7 @@ from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.models.preferences import Preferences
 from opencrab.gateways.cli.doctor.server_checks import CheckVerdict, of_setup
-from opencrab.gateways.cli.language.sentences import Speech, Tongue
+from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog
 from opencrab.ports.models.preferences import StoredPreferences
 from opencrab.settings import Settings
 from tests.conftest import ROOT
@@ -306,12 +306,12 @@ def test_the_level_of_the_log_is_a_setting(
     assert logging.getLogger().level == level
 
 
-@pytest.mark.parametrize("tongue", Tongue)
-def test_doctor_understands_the_setup(environment: pytest.MonkeyPatch, tongue: Tongue) -> None:
+@pytest.mark.parametrize("tongue", CliLanguage)
+def test_doctor_understands_the_setup(environment: pytest.MonkeyPatch, tongue: CliLanguage) -> None:
     setup = setup_of(settings.load({}), limited(), beating())
     assert json.loads(json.dumps(setup)) == setup
     assert setup["home"]["table"] == "opencrab-dev"
-    findings = list(of_setup(Speech(tongue), setup, NOW))
+    findings = list(of_setup(SentenceCatalog(tongue), setup, NOW))
     assert {finding.verdict for finding in findings} == {CheckVerdict.WELL}
     told = " ".join(finding.detail for finding in findings)
     for word in ("dev", "opencrab-dev", "openai:gpt-4o", "ssm:/opencrab/dev/"):

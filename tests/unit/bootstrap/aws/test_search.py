@@ -10,8 +10,8 @@ from opencrab import settings
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.aws.search import LaterSearch, search_of
 from opencrab.domain.errors import Invalid
-from opencrab.engine.runtime import Nothing
-from opencrab.ports.memory.search import IndexStatus, Query, Search
+from opencrab.engine.runtime import NothingToFind
+from opencrab.ports.memory.search import IndexStatus, Search, SearchQuery
 from tests.unit.bootstrap.aws.test_functions import LAMBDA, PLACES
 
 LOADED = """
@@ -44,12 +44,12 @@ def test_search_is_made_by_the_first_question_and_once() -> None:
     made: list[Search] = []
 
     def make() -> Search:
-        made.append(Nothing())
+        made.append(NothingToFind())
         return made[-1]
 
     search = LaterSearch(make)
     assert made == []
-    assert search.search("mika", Query("蟹")) == ()
+    assert search.search("mika", SearchQuery("蟹")) == ()
     search.forget("mika")
     assert search.status("mika") == IndexStatus(backend="none")
     assert len(made) == 1

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.bootstrap.discord.channel import FRESH, BotTokens, DiscordParts, discord_of
+from opencrab.bootstrap.discord.channel import FRESH, DiscordParts, StoredBotTokens, discord_of
 from opencrab.domain.discord.community import Community
 from opencrab.domain.errors import Invalid, NeverSent, Refused, Unavailable
 from opencrab.settings import load
@@ -51,8 +51,10 @@ def parts(clock: FakeClock, environment: dict[str, str], secrets: Kept | None = 
     return discord_of(load({}, environment), secrets or Kept(), clock, facts, load=reading)
 
 
-def tokens(clock: FakeClock, secrets: Kept, environment: dict[str, str] | None = None) -> BotTokens:
-    return BotTokens(secrets, clock, partial(load, environment=environment or {}))
+def tokens(
+    clock: FakeClock, secrets: Kept, environment: dict[str, str] | None = None
+) -> StoredBotTokens:
+    return StoredBotTokens(secrets, clock, partial(load, environment=environment or {}))
 
 
 def test_nothing_is_made_of_it_unless_it_is_switched_on(clock: FakeClock) -> None:

@@ -19,7 +19,7 @@ from opencrab.bootstrap.discord.door import (
     local_door,
 )
 from opencrab.bootstrap.jobs import JOBS
-from opencrab.domain.document import INSTALLATION_FACTS, Fact
+from opencrab.domain.document import INSTALLATION_FACTS, Document
 from opencrab.domain.errors import Invalid
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.discord.interactions import acks
@@ -163,6 +163,6 @@ def test_at_home_it_is_the_same_door(home: Home) -> None:
 
 def test_at_home_choices_come_from_the_facts(home: Home) -> None:
     place = {"kind": acks.CHOICES_KIND, "id": acks.CHOICES_ID}
-    home.facts.commit(Fact(owner=INSTALLATION_FACTS, body=KNOWN, **place))  # type: ignore[arg-type]
+    home.facts.commit(Document(owner=INSTALLATION_FACTS, body=KNOWN, **place))  # type: ignore[arg-type]
     status, content, heard = at_home(home, interaction(4, data=TYPING))
     assert (status, json.loads(content), heard) == (200, OFFERED, [])

@@ -11,7 +11,7 @@ from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Language
 from opencrab.engine.agents.creation import NewAgent, create_agent
-from opencrab.engine.simulation.day import Simulated, simulate
+from opencrab.engine.simulation.day import SimulationResult, simulate_day
 from opencrab.gateways.cli.app import build
 from opencrab.gateways.cli.terminal.options import Options
 
@@ -19,11 +19,11 @@ FIELDS = {"beats", "turns", "model_calls", "model_calls_without_reason", "spend_
 
 
 @pytest.fixture(scope="module")
-def day() -> Simulated:
+def day() -> SimulationResult:
     return simulation(2, 8, 1, Language.JA)
 
 
-def test_agents_with_instructions_live_and_mostly_sleep(day: Simulated) -> None:
+def test_agents_with_instructions_live_and_mostly_sleep(day: SimulationResult) -> None:
     assert day.beats == sum(life.beats for life in day.by_agent.values())
     assert all(life.beats == 8 * 3_600 // 61 for life in day.by_agent.values())
     assert day.model_calls > 0
@@ -32,12 +32,12 @@ def test_agents_with_instructions_live_and_mostly_sleep(day: Simulated) -> None:
     assert 0 < day.spend_micro_usd < 2 * 250_000
 
 
-def test_no_model_is_asked_without_a_reason(day: Simulated) -> None:
+def test_no_model_is_asked_without_a_reason(day: SimulationResult) -> None:
     assert day.model_calls_without_reason == 0
     assert day.turns <= day.model_calls
 
 
-def test_the_same_seed_is_the_same_day_and_another_seed_another(day: Simulated) -> None:
+def test_the_same_seed_is_the_same_day_and_another_seed_another(day: SimulationResult) -> None:
     assert simulation(2, 8, 1, Language.JA) == day
     assert simulation(2, 8, 2, Language.JA) != day
 
@@ -47,7 +47,7 @@ def test_agents_with_nothing_due_cost_nothing(tmp_path: Path) -> None:
         for name, heartbeat in (("quiet", Heartbeat()), ("off", Heartbeat(enabled=False))):
             new = NewAgent(name=name, heartbeat=heartbeat)
             create_agent(runtime, new, owner="o", agent_id=name)
-        found = simulate(runtime, clock, {"quiet": "quiet", "off": "off"}, hours=1, seed=0)
+        found = simulate_day(runtime, clock, {"quiet": "quiet", "off": "off"}, hours=1, seed=0)
     quiet, off = found.by_agent["quiet"], found.by_agent["off"]
     assert (quiet.beats, quiet.idle_beats) == (59, 59)
     assert (off.beats, off.turns) == (0, 0)
@@ -61,7 +61,9 @@ def test_a_number_out_of_range_is_refused(agents: int, hours: float) -> None:
 
 
 @pytest.mark.parametrize(("language", "told"), [("en", "without a reason"), ("ja", "理由なし")])
-def test_the_command_tells_it_in_both_languages(language: str, told: str, day: Simulated) -> None:
+def test_the_command_tells_it_in_both_languages(
+    language: str, told: str, day: SimulationResult
+) -> None:
     app = build(lambda _options: 0, Options(simulation=lambda *_given: day))
     shown = CliRunner().invoke(app, ["simulate", "--language", language])
     assert shown.exit_code == 0, shown.output
@@ -69,7 +71,7 @@ def test_the_command_tells_it_in_both_languages(language: str, told: str, day: S
     assert all(name in shown.output for name in day.by_agent)
 
 
-def test_json_is_one_object_with_the_same_numbers(day: Simulated) -> None:
+def test_json_is_one_object_with_the_same_numbers(day: SimulationResult) -> None:
     app = build(lambda _options: 0, Options(simulation=lambda *_given: day))
     shown = CliRunner().invoke(app, ["simulate", "--json"])
     found = json.loads(shown.output)

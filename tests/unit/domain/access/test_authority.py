@@ -2,7 +2,14 @@
 
 import pytest
 
-from opencrab.domain.access.authority import Authority, Scope, Source, authority, may, taints
+from opencrab.domain.access.authority import (
+    Authority,
+    Scope,
+    Source,
+    authority,
+    authority_permits,
+    taints_reading_turn,
+)
 from opencrab.domain.access.impact import Impact
 
 KEYED = (Source.REST, Source.WEBSOCKET, Source.CLI)
@@ -52,14 +59,17 @@ def test_nobody_is_the_owner_without_an_owners_key() -> None:
 def test_owner_user_and_the_agent_itself_may_use_every_action(
     who: Authority, impact: Impact
 ) -> None:
-    assert may(who, impact)
+    assert authority_permits(who, impact)
 
 
 @pytest.mark.parametrize("who", [Authority.PEER, Authority.PUBLIC])
 @pytest.mark.parametrize("impact", Impact)
 def test_peers_and_the_public_may_speak_and_read_only(who: Authority, impact: Impact) -> None:
-    assert may(who, impact) is (impact in {Impact.SPEECH, Impact.READ})
+    assert authority_permits(who, impact) is (impact in {Impact.SPEECH, Impact.READ})
 
 
 def test_only_words_of_peers_and_the_public_taint() -> None:
-    assert {who for who in Authority if taints(who)} == {Authority.PEER, Authority.PUBLIC}
+    assert {who for who in Authority if taints_reading_turn(who)} == {
+        Authority.PEER,
+        Authority.PUBLIC,
+    }

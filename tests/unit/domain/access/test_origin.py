@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.access.origin import origin_of, seal
+from opencrab.domain.access.origin import key_origin_seal, origin_of
 
 
 @pytest.mark.parametrize(
@@ -29,5 +29,5 @@ def test_an_origin_is_scheme_host_and_port(url: str, origin: str) -> None:
 def test_a_seal_fits_one_key_at_one_origin(one: str, key: str, other: str, wrong: str) -> None:
     origins = origin_of(f"https://{one}"), origin_of(f"https://{other}")
     if (origins[0], key) != (origins[1], wrong) and "\n" not in one + other + key + wrong:
-        assert seal(origins[0], key) != seal(origins[1], wrong)
-    assert not key or len(key) < 6 or key not in seal(origins[0], key)
+        assert key_origin_seal(origins[0], key) != key_origin_seal(origins[1], wrong)
+    assert not key or len(key) < 6 or key not in key_origin_seal(origins[0], key)

@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.agents.heartbeat import ActiveHours, Heartbeat
-from opencrab.domain.autonomy.heartbeat_gate import BeatReason, first, gate, rests
+from opencrab.domain.autonomy.heartbeat_gate import (
+    BeatReason,
+    first_heartbeat_reason,
+    heartbeat_gate,
+    is_in_speech_cooldown,
+)
 from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.autonomy.vital_signs import Mention, VitalSigns
 from opencrab.domain.conversation.message import Channel
@@ -35,7 +40,7 @@ def vital(**changes: Any) -> VitalSigns:
 
 
 def reasons(**changes: Any) -> tuple[BeatReason, ...]:
-    return gate(vital(**changes), NOW, Autonomy()).reasons
+    return heartbeat_gate(vital(**changes), NOW, Autonomy()).reasons
 
 
 def test_each_reason_is_named_where_it_holds() -> None:
@@ -64,8 +69,10 @@ def test_who_does_not_beat_has_no_reason(status: AgentStatus) -> None:
 
 def test_a_turn_that_is_alive_makes_busy_until_its_lease_ends() -> None:
     busy = vital(unread=1, turn_id="t", busy_until=NOW + timedelta(seconds=1))
-    assert gate(busy, NOW, Autonomy()).idle == "busy"
-    assert gate(busy, NOW + timedelta(seconds=1), Autonomy()).reasons == (BeatReason.UNREAD,)
+    assert heartbeat_gate(busy, NOW, Autonomy()).idle == "busy"
+    assert heartbeat_gate(busy, NOW + timedelta(seconds=1), Autonomy()).reasons == (
+        BeatReason.UNREAD,
+    )
 
 
 def test_outside_active_hours_only_a_mention_counts() -> None:
@@ -73,10 +80,10 @@ def test_outside_active_hours_only_a_mention_counts() -> None:
         instructions="x", active_hours=ActiveHours(start="22:00", end="06:00", zone="Asia/Tokyo")
     )
     waiting = {"unread": 1, "goal_at": NOW, "lived_at": LONG_AGO, "heartbeat": asleep}
-    verdict = gate(vital(**waiting), NOW, Autonomy())
+    verdict = heartbeat_gate(vital(**waiting), NOW, Autonomy())
     assert (verdict.reasons, verdict.idle) == ((), "off hours")
     assert reasons(**waiting, mention=HEARD) == (BeatReason.MENTION,)
-    later = gate(vital(**waiting), NOW + timedelta(hours=5), Autonomy())
+    later = heartbeat_gate(vital(**waiting), NOW + timedelta(hours=5), Autonomy())
     assert len(later.reasons) == 3
 
 
@@ -91,17 +98,17 @@ def test_words_of_other_agents_wait_for_their_channel_and_those_of_people_do_not
 
 def test_a_channel_rests_for_its_cooldown_and_not_after_a_clock_was_set_back() -> None:
     signs = vital(spoke={WALL.target: NOW})
-    assert rests(signs, WALL.target, NOW + timedelta(seconds=299))
-    assert not rests(signs, WALL.target, NOW + timedelta(seconds=300))
-    assert not rests(signs, WALL.target, NOW - timedelta(hours=1))
-    assert not rests(signs, "other", NOW)
+    assert is_in_speech_cooldown(signs, WALL.target, NOW + timedelta(seconds=299))
+    assert not is_in_speech_cooldown(signs, WALL.target, NOW + timedelta(seconds=300))
+    assert not is_in_speech_cooldown(signs, WALL.target, NOW - timedelta(hours=1))
+    assert not is_in_speech_cooldown(signs, "other", NOW)
 
 
 def test_a_mention_goes_first_and_events_and_goals_take_turns() -> None:
     both = (BeatReason.UNREAD, BeatReason.GOAL)
-    assert [first(both, vital(turns=number)) for number in range(2)] == [*both]
-    assert first((BeatReason.MENTION, *both), vital(turns=1)) is BeatReason.MENTION
-    assert first((BeatReason.CURIOSITY,), vital()) is BeatReason.CURIOSITY
+    assert [first_heartbeat_reason(both, vital(turns=number)) for number in range(2)] == [*both]
+    assert first_heartbeat_reason((BeatReason.MENTION, *both), vital(turns=1)) is BeatReason.MENTION
+    assert first_heartbeat_reason((BeatReason.CURIOSITY,), vital()) is BeatReason.CURIOSITY
 
 
 @settings(max_examples=examples(50), deadline=None)
@@ -114,7 +121,7 @@ def test_a_verdict_has_reasons_or_says_why_it_has_none(
 ) -> None:
     lived = NOW + timedelta(seconds=seconds)
     signs = vital(unread=unread, exploring=exploring, lived_at=lived, risk_tolerance=risk)
-    verdict = gate(signs, NOW, Autonomy())
+    verdict = heartbeat_gate(signs, NOW, Autonomy())
     assert bool(verdict.reasons) is not bool(verdict.idle)
     assert (BeatReason.UNREAD in verdict.reasons) is (unread > 0)
     calm = 3_600 * (10 + 20 * risk)

@@ -8,7 +8,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from opencrab.domain.autonomy.schedule import ScheduleDraft, WhyOff, new_schedule, next_time
+from opencrab.domain.autonomy.schedule import (
+    ScheduleDraft,
+    WhyOff,
+    new_schedule,
+    next_schedule_time,
+)
 from opencrab.domain.errors import Invalid
 from tests.soak import examples
 
@@ -25,7 +30,7 @@ def times(when: str, zone: str, first: str, count: int = 4) -> list[str]:
     here = ZoneInfo(zone)
     found, after = [], datetime.fromisoformat(first).replace(tzinfo=here).astimezone(UTC)
     for _ in range(count):
-        after = next_time(when, zone, after)
+        after = next_schedule_time(when, zone, after)
         found.append(after.astimezone(here).strftime("%m-%d %H:%M %z"))
     return found
 
@@ -67,15 +72,17 @@ def test_a_set_time_in_the_hour_that_comes_twice_comes_once_and_every_hour_comes
 
 def test_a_day_of_at_every_is_24_hours_and_being_late_adds_nothing_up() -> None:
     before = datetime(2026, 3, 28, 12, 0, tzinfo=ZoneInfo(BERLIN)).astimezone(UTC)
-    assert next_time("@every 1d", BERLIN, before) == before + timedelta(hours=24)
+    assert next_schedule_time("@every 1d", BERLIN, before) == before + timedelta(hours=24)
     late = START + timedelta(hours=3, minutes=7, microseconds=5)
-    assert next_time("@every 1h", "UTC", late, START) == START + timedelta(hours=4)
-    assert next_time("@every 5m", "UTC", late) == late.replace(microsecond=0) + timedelta(minutes=5)
+    assert next_schedule_time("@every 1h", "UTC", late, START) == START + timedelta(hours=4)
+    assert next_schedule_time("@every 5m", "UTC", late) == late.replace(microsecond=0) + timedelta(
+        minutes=5
+    )
 
 
 def test_the_29th_of_february_comes_in_leap_years() -> None:
     assert times("0 0 29 2 *", TOKYO, "2026-01-01 00:00", 2) == ["02-29 00:00 +0900"] * 2
-    assert next_time("0 0 29 2 *", "UTC", START).year == 2028
+    assert next_schedule_time("0 0 29 2 *", "UTC", START).year == 2028
 
 
 @settings(max_examples=examples(50), deadline=None)
@@ -91,10 +98,10 @@ def test_the_29th_of_february_comes_in_leap_years() -> None:
 def test_the_next_time_is_always_after_now(
     rule: str, zone: str, after: datetime, late: int
 ) -> None:
-    found = next_time(rule, zone, after, after - timedelta(seconds=late))
+    found = next_schedule_time(rule, zone, after, after - timedelta(seconds=late))
     assert found > after
     assert found.tzinfo is UTC
-    assert next_time(rule, zone, after) > after
+    assert next_schedule_time(rule, zone, after) > after
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opencrab.domain.agents.agent import AgentStatus
-from opencrab.domain.agents.event import id_after
+from opencrab.domain.agents.event import event_id_after
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.autonomy.vital_signs import (
     VitalSigns,
-    first_signs,
-    following,
-    slot_of,
+    first_vital_signs,
+    heartbeat_slot,
+    next_heartbeat_time,
     vital_signs_fact,
 )
 from tests.contract.example import NOW, profile
@@ -22,7 +22,7 @@ INTERVALS = st.sampled_from([29, 31, 61, 3_607, 86_399])
 
 
 def new(**changes: object) -> VitalSigns:
-    return first_signs(profile().agent, 0.5, NOW).replaced(**changes)
+    return first_vital_signs(profile().agent, 0.5, NOW).replaced(**changes)
 
 
 @settings(max_examples=examples(50))
@@ -32,7 +32,7 @@ def test_the_next_beat_is_after_now_and_at_most_one_interval_away(
 ) -> None:
     now = NOW + timedelta(microseconds=micro)
     planned = NOW + timedelta(seconds=ahead)
-    coming = following(planned, seconds, now)
+    coming = next_heartbeat_time(planned, seconds, now)
     assert timedelta() < coming - now <= timedelta(seconds=seconds)
     if planned <= now + timedelta(seconds=seconds):
         assert (coming - planned) % timedelta(seconds=seconds) == timedelta()
@@ -41,7 +41,7 @@ def test_the_next_beat_is_after_now_and_at_most_one_interval_away(
 def test_an_outage_is_one_beat_and_the_slots_in_it_are_skipped() -> None:
     signs = new()
     after = signs.after_beat(NOW + timedelta(hours=1))
-    assert (after.beats, after.slot) == (1, slot_of(NOW) + 61)
+    assert (after.beats, after.slot) == (1, heartbeat_slot(NOW) + 61)
     assert after.next_beat_at == NOW + timedelta(seconds=61 * 60)
 
 
@@ -52,7 +52,7 @@ def test_a_clock_that_was_set_back_begins_a_new_lattice() -> None:
 
 def test_a_new_agent_beats_one_interval_after_its_birth_at_a_whole_second() -> None:
     agent = profile().agent.replaced(heartbeat=Heartbeat(interval_seconds=127))
-    signs = first_signs(agent, 0.5, NOW + timedelta(microseconds=5))
+    signs = first_vital_signs(agent, 0.5, NOW + timedelta(microseconds=5))
     assert signs.next_beat_at == NOW + timedelta(seconds=127)
 
 
@@ -71,12 +71,12 @@ def test_signs_are_due_as_long_as_their_agent_beats() -> None:
 
 
 def test_a_slot_is_the_second_of_its_beat() -> None:
-    assert slot_of(datetime(1970, 1, 1, 0, 1, 1, 999, tzinfo=UTC)) == 61
+    assert heartbeat_slot(datetime(1970, 1, 1, 0, 1, 1, 999, tzinfo=UTC)) == 61
 
 
 def test_an_event_that_comes_too_late_has_an_id_right_after_what_was_read() -> None:
     for read_to in ("01abc", "01abc.00000001", "01abc.x", "01abc.99999999"):
-        first = id_after(read_to, 2)
-        second = id_after(first, 3)
+        first = event_id_after(read_to, 2)
+        second = event_id_after(first, 3)
         assert read_to < first < second < "01abd"
-        assert len(id_after(second, 4)) == len(second)
+        assert len(event_id_after(second, 4)) == len(second)

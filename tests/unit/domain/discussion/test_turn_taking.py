@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from opencrab.domain.agents.soul import Drives, Personality, SocialStyle, Soul
 from opencrab.domain.autonomy.settings import Autonomy
-from opencrab.domain.conversation.loop_guard import marks_of
+from opencrab.domain.conversation.loop_guard import minhash_of
 from opencrab.domain.conversation.session import (
     Ending,
     Mode,
@@ -20,12 +20,12 @@ from opencrab.domain.conversation.session import (
 )
 from opencrab.domain.discussion.turn_taking import (
     Contender,
-    evenness,
-    first,
-    hazard,
-    is_named,
-    offset,
-    ready_at,
+    first_contender,
+    is_participant_named,
+    jain_fairness_index,
+    ready_to_speak_at,
+    seat_offset,
+    speaking_hazard,
 )
 from tests.soak import examples
 
@@ -64,7 +64,7 @@ def said(
         floor=floor,
         speeches=bool(text),
         characters=len(text),
-        marks=marks_of(text) if text else (),
+        marks=minhash_of(text) if text else (),
         spent_micro_usd=spent,
         phase=phase,
     )
@@ -175,7 +175,7 @@ def test_a_session_stored_before_is_read_as_one_that_does_not_discuss() -> None:
 
 
 def test_seats_have_primes_and_personality_makes_one_wait_less() -> None:
-    assert [offset(seat) for seat in range(5)] == [29, 31, 37, 41, 43]
+    assert [seat_offset(seat) for seat in range(5)] == [29, 31, 37, 41, 43]
     loud = Soul(
         persona_name="x",
         personality=Personality(extraversion=1),
@@ -188,23 +188,23 @@ def test_seats_have_primes_and_personality_makes_one_wait_less() -> None:
         social_style=SocialStyle(assertiveness=-1),
         drives=Drives(collaboration=0),
     )
-    assert hazard(loud, named=True) == pytest.approx(0.9)
-    assert hazard(quiet, named=False) == 0
+    assert speaking_hazard(loud, named=True) == pytest.approx(0.9)
+    assert speaking_hazard(quiet, named=False) == 0
     seated = [Contender(agent_id="a", seat=0), Contender(agent_id="b", seat=1, hazard=0.5)]
-    assert first(seated) == "b"
-    assert first([seated[0], seated[1].replaced(ready=False)]) == "a"
-    assert first([seated[0].replaced(leads=True), seated[1]]) == "a"
-    assert first([]) is None
+    assert first_contender(seated) == "b"
+    assert first_contender([seated[0], seated[1].replaced(ready=False)]) == "a"
+    assert first_contender([seated[0].replaced(leads=True), seated[1]]) == "a"
+    assert first_contender([]) is None
 
 
 def test_nobody_speaks_again_before_their_time_unless_others_spoke() -> None:
     rules = Autonomy(own_speech_seconds=30, others_speeches=2)
     part = Participant(agent_id="kai", last_speech_at=NOW, last_speech=3)
     session = discussion(speeches=4)
-    assert ready_at(session, part, rules) == NOW + timedelta(seconds=30)
-    assert ready_at(session.replaced(speeches=5), part, rules) is None
-    assert ready_at(session.replaced(facilitator_id="kai"), part, rules) is None
-    assert ready_at(session, Participant(agent_id="umi"), rules) is None
+    assert ready_to_speak_at(session, part, rules) == NOW + timedelta(seconds=30)
+    assert ready_to_speak_at(session.replaced(speeches=5), part, rules) is None
+    assert ready_to_speak_at(session.replaced(facilitator_id="kai"), part, rules) is None
+    assert ready_to_speak_at(session, Participant(agent_id="umi"), rules) is None
 
 
 @pytest.mark.parametrize(
@@ -219,13 +219,13 @@ def test_nobody_speaks_again_before_their_time_unless_others_spoke() -> None:
     ],
 )
 def test_names_are_found_in_both_languages(name: str, text: str, *, expected: bool) -> None:
-    assert is_named(name, text) is expected
+    assert is_participant_named(name, text) is expected
 
 
 @settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=20))
 def test_evenness_is_1_for_equal_parts_and_least_where_one_has_all(amounts: list[int]) -> None:
-    index = evenness(amounts)
+    index = jain_fairness_index(amounts)
     assert 1 / len(amounts) - 1e-9 <= index <= 1 + 1e-9
-    assert evenness([amounts[0]] * len(amounts)) == pytest.approx(1)
-    assert evenness([*([0] * len(amounts)), 7]) == pytest.approx(1 / (len(amounts) + 1))
+    assert jain_fairness_index([amounts[0]] * len(amounts)) == pytest.approx(1)
+    assert jain_fairness_index([*([0] * len(amounts)), 7]) == pytest.approx(1 / (len(amounts) + 1))

@@ -4,15 +4,20 @@ from datetime import UTC, datetime
 
 import pytest
 
-from opencrab.domain.erasure.fingerprint import MOST_NAMES, Traces, digests, texts_in
+from opencrab.domain.erasure.fingerprint import (
+    MOST_NAMES,
+    ErasureFingerprints,
+    sentence_digests,
+    texts_in_json,
+)
 
 SAID = "蟹座の合言葉は夕凪七号です。またね。"
 ENGLISH = "The harbour password is moonlit otter! Bye."
 
 
 @pytest.fixture
-def traces() -> Traces:
-    found = Traces(lines={"s1": {3, 4}}, ids={"01memory"})
+def traces() -> ErasureFingerprints:
+    found = ErasureFingerprints(lines={"s1": {3, 4}}, ids={"01memory"})
     found.add_name("山田花子", "Alma")
     found.add_words(SAID, ENGLISH)
     return found
@@ -31,7 +36,7 @@ def traces() -> Traces:
         "memory 01memory",
     ],
 )
-def test_what_repeats_it_is_recognised(traces: Traces, text: str) -> None:
+def test_what_repeats_it_is_recognised(traces: ErasureFingerprints, text: str) -> None:
     assert traces.among("else", text)
 
 
@@ -49,19 +54,19 @@ def test_what_repeats_it_is_recognised(traces: Traces, text: str) -> None:
         "山田さん",
     ],
 )
-def test_what_everybody_says_is_nobodys(traces: Traces, text: str) -> None:
+def test_what_everybody_says_is_nobodys(traces: ErasureFingerprints, text: str) -> None:
     assert not traces.among(text)
 
 
 def test_a_whole_text_counts_however_short_it_is() -> None:
-    traces = Traces()
+    traces = ErasureFingerprints()
     traces.add_words("猫が好き", whole=True)
     assert traces.among("「猫が好き」")
     assert not traces.among("猫")
 
 
 def test_a_name_of_one_letter_names_nobody() -> None:
-    traces = Traces()
+    traces = ErasureFingerprints()
     traces.add_name("花", "", " ")
     assert not traces.among("花見に行く", " ", "")
 
@@ -79,21 +84,21 @@ def test_a_name_of_one_letter_names_nobody() -> None:
     ],
 )
 def test_a_name_that_anybody_may_write_names_nobody(name: str, text: str) -> None:
-    traces = Traces()
+    traces = ErasureFingerprints()
     traces.add_name(name)
     assert not traces.among(text)
 
 
 @pytest.mark.parametrize("name", ["花子", "はなこ", "ハナコ", "はな子", "Hana", "12345678"])
 def test_a_name_with_weight_names_somebody(name: str) -> None:
-    traces = Traces()
+    traces = ErasureFingerprints()
     traces.add_name(name)
     assert traces.among(f"「{name}」")
 
 
 @pytest.mark.parametrize("name", ["花子", "Hanako"])
 def test_a_name_that_two_people_have_names_neither(name: str) -> None:
-    traces = Traces()
+    traces = ErasureFingerprints()
     traces.add_name(name)
     traces.add_others(name.upper())
     assert not traces.among(f"{name}!")
@@ -102,8 +107,8 @@ def test_a_name_that_two_people_have_names_neither(name: str) -> None:
 @pytest.mark.parametrize("greeting", ["今日もよろしくお願いします", "How can I help you today?"])
 def test_a_sentence_counts_when_nobody_else_said_it_before(greeting: str) -> None:
     first, then = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
-    said = digests(greeting)
-    own, common = Traces(), Traces()
+    said = sentence_digests(greeting)
+    own, common = ErasureFingerprints(), ErasureFingerprints()
     own.add_said(dict.fromkeys(said, first), dict.fromkeys(said, then))
     common.add_said(dict.fromkeys(said, then), dict.fromkeys(said, first))
     common.add_words(greeting)
@@ -112,7 +117,7 @@ def test_a_sentence_counts_when_nobody_else_said_it_before(greeting: str) -> Non
 
 
 def test_no_more_than_some_names_are_looked_for() -> None:
-    traces = Traces()
+    traces = ErasureFingerprints()
     traces.add_name("花子", *(f"名前{n:04}" for n in range(1_000)))
     assert len(traces.names) == MOST_NAMES
     assert traces.among("花子さん")
@@ -120,7 +125,7 @@ def test_no_more_than_some_names_are_looked_for() -> None:
 
 def test_texts_inside_json_are_read_without_its_escapes() -> None:
     inner = '{"content": "猫\\n犬", "n": 1}'
-    assert list(texts_in({"a": inner, "b": ["x", {"c": "y"}], "d": None})) == [
+    assert list(texts_in_json({"a": inner, "b": ["x", {"c": "y"}], "d": None})) == [
         '{"content": "猫\n犬", "n": 1}',
         "x",
         "y",

@@ -7,7 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.agents.soul import Drives
-from opencrab.domain.goals.priority import priority, reaches_at, urgency, weights
+from opencrab.domain.goals.priority import (
+    deadline_urgency,
+    goal_priority,
+    priority_weights,
+    reaches_priority_at,
+)
 from opencrab.domain.goals.value_estimate import Worth
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
@@ -35,7 +40,7 @@ def test_a_score_is_the_sum_of_its_weighted_terms_as_the_formula_says(
     worth: Worth, pressing: float, who: Drives
 ) -> None:
     able = 0.5 if worth.capability_match is None else worth.capability_match
-    score = priority(worth, pressing, who)
+    score = goal_priority(worth, pressing, who)
     assert score.priority == pytest.approx(
         1.0 * pressing
         + (0.5 + 0.5 * (1 - who.quality_vs_speed)) * worth.expected_reward
@@ -53,7 +58,7 @@ def test_a_score_is_the_sum_of_its_weighted_terms_as_the_formula_says(
 
 @given(who=drives)
 def test_weights_stay_within_their_bounds_and_urgency_is_the_same_for_all(who: Drives) -> None:
-    found = weights(who)
+    found = priority_weights(who)
     assert found.urgency == 1
     assert 0.5 <= found.expected_reward <= 1
     assert 0.5 <= found.capability_match <= 1
@@ -66,7 +71,8 @@ def test_more_of_anything_good_is_never_wanted_less(
     worth: Worth, name: str, pair: tuple[float, float]
 ) -> None:
     less, more = (
-        priority(worth.replaced(**{name: each}), 0.0, Drives()).priority for each in sorted(pair)
+        goal_priority(worth.replaced(**{name: each}), 0.0, Drives()).priority
+        for each in sorted(pair)
     )
     assert less <= more
 
@@ -75,7 +81,7 @@ def test_more_of_anything_good_is_never_wanted_less(
 def test_urgency_only_rises_and_stays_within_bounds(
     deadline: datetime | None, spans: tuple[timedelta, timedelta]
 ) -> None:
-    earlier, later = (urgency(deadline, NOW, NOW + span) for span in sorted(spans))
+    earlier, later = (deadline_urgency(deadline, NOW, NOW + span) for span in sorted(spans))
     assert 0 <= earlier <= later <= 1
     if deadline is None:
         assert later == 0
@@ -83,10 +89,12 @@ def test_urgency_only_rises_and_stays_within_bounds(
 
 def test_urgency_is_the_share_of_the_time_that_is_over() -> None:
     deadline = NOW + timedelta(days=4)
-    shares = [urgency(deadline, NOW, NOW + timedelta(days=days)) for days in (-1, 0, 1, 4, 9)]
+    shares = [
+        deadline_urgency(deadline, NOW, NOW + timedelta(days=days)) for days in (-1, 0, 1, 4, 9)
+    ]
     assert shares == [0, 0, 0.25, 1, 1]
-    assert urgency(NOW - timedelta(days=1), NOW, NOW) == 1
-    assert urgency(NOW, NOW, NOW) == 1
+    assert deadline_urgency(NOW - timedelta(days=1), NOW, NOW) == 1
+    assert deadline_urgency(NOW, NOW, NOW) == 1
 
 
 @given(worth=worths, who=drives, deadline=deadlines, threshold=st.floats(0, 4))
@@ -94,9 +102,9 @@ def test_a_goal_comes_to_the_threshold_when_it_is_said_to_and_not_before(
     worth: Worth, who: Drives, deadline: datetime | None, threshold: float
 ) -> None:
     def at(now: datetime) -> float:
-        return priority(worth, urgency(deadline, NOW, now), who).priority
+        return goal_priority(worth, deadline_urgency(deadline, NOW, now), who).priority
 
-    found = reaches_at(worth, NOW, deadline, who, threshold)
+    found = reaches_priority_at(worth, NOW, deadline, who, threshold)
     if found is None:
         assert at(NOW + timedelta(days=4_000)) < threshold + 1e-9
         return

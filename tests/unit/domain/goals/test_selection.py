@@ -9,28 +9,32 @@ from hypothesis import strategies as st
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.soul import Drives
 from opencrab.domain.errors import Conflict, Invalid
-from opencrab.domain.goals.condition import conditions, require_checkable, unmet
-from opencrab.domain.goals.expectation import REMEMBERED, Expectations, satisfaction
+from opencrab.domain.goals.condition import (
+    first_unmet_condition,
+    parse_conditions,
+    require_checkable_conditions,
+)
+from opencrab.domain.goals.expectation import REMEMBERED, Expectations, goal_satisfaction
 from opencrab.domain.goals.goal import (
+    ActionReceipt,
     Goal,
     GoalSource,
     GoalStatus,
     Pause,
     PlannedTask,
-    Receipt,
     Task,
     TaskStatus,
     with_plan,
 )
-from opencrab.domain.goals.plan import PlanStatus, plan_status, replan
+from opencrab.domain.goals.plan import PlanStatus, plan_status, replan_goal
 from opencrab.domain.goals.selection import (
     SETTLING,
-    begins_at,
-    may_begin,
+    goal_begins_at,
+    may_begin_goal,
+    open_goal_limit,
     rank_goals,
-    require_deadline,
-    require_room,
-    room,
+    require_goal_room,
+    require_valid_deadline,
     score_goal,
 )
 from opencrab.domain.goals.value_estimate import (
@@ -105,7 +109,7 @@ def test_a_goal_is_worth_it_from_the_moment_on_that_is_foretold(
     worth: Worth, deadline: datetime | None, able: float, wants: Drives, threshold: float
 ) -> None:
     wanted = goal(worth=worth, deadline=deadline)
-    at = begins_at(wanted, able, wants, threshold)
+    at = goal_begins_at(wanted, able, wants, threshold)
     if at is None:
         late = NOW + timedelta(days=30)
         assert score_goal(wanted, able, wants, late).priority < threshold + 1e-9
@@ -116,11 +120,11 @@ def test_a_goal_is_worth_it_from_the_moment_on_that_is_foretold(
 
 
 def test_a_heartbeat_begins_only_what_it_may() -> None:
-    assert may_begin(goal(), unasked=True)
-    assert not may_begin(goal(), unasked=False)
+    assert may_begin_goal(goal(), unasked=True)
+    assert not may_begin_goal(goal(), unasked=False)
     owners = goal(authority=Authority.OWNER, given=True)
-    assert may_begin(owners, unasked=False)
-    assert not may_begin(owners.replaced(given=False), unasked=False)
+    assert may_begin_goal(owners, unasked=False)
+    assert not may_begin_goal(owners.replaced(given=False), unasked=False)
     pause = Pause(reason="…", by="owner", at=NOW)
     for changes in (
         {"horizon": Horizon.ASPIRATION},
@@ -129,24 +133,24 @@ def test_a_heartbeat_begins_only_what_it_may() -> None:
         {"authority": Authority.USER},
         {"authority": Authority.PUBLIC},
     ):
-        assert not may_begin(goal(**changes), unasked=True)
+        assert not may_begin_goal(goal(**changes), unasked=True)
 
 
 def test_what_came_up_in_a_conversation_and_what_rests_are_left_alone_for_a_while() -> None:
     chatted = goal(authority=Authority.OWNER)
-    assert begins_at(chatted, 0.5, Drives(), 0.0) == NOW + SETTLING
+    assert goal_begins_at(chatted, 0.5, Drives(), 0.0) == NOW + SETTLING
     later = NOW + timedelta(hours=3)
-    assert begins_at(goal(rests_until=later), 0.5, Drives(), 0.0) == later
+    assert goal_begins_at(goal(rests_until=later), 0.5, Drives(), 0.0) == later
 
 
 def test_horizons_are_full_with_a_clear_error_and_leave_room_for_the_owner() -> None:
-    assert room(Horizon.OBJECTIVE, Authority.SELF) < OBJECTIVES
-    require_room(Horizon.OBJECTIVE, OBJECTIVES - 1, Authority.OWNER)
+    assert open_goal_limit(Horizon.OBJECTIVE, Authority.SELF) < OBJECTIVES
+    require_goal_room(Horizon.OBJECTIVE, OBJECTIVES - 1, Authority.OWNER)
     with pytest.raises(Invalid, match="the horizon 'objective' is full") as full:
-        require_room(Horizon.OBJECTIVE, OBJECTIVES, Authority.OWNER)
+        require_goal_room(Horizon.OBJECTIVE, OBJECTIVES, Authority.OWNER)
     assert full.value.field == "horizon"
     with pytest.raises(Invalid, match="'aspiration' is full"):
-        require_room(Horizon.ASPIRATION, ASPIRATIONS, Authority.OWNER)
+        require_goal_room(Horizon.ASPIRATION, ASPIRATIONS, Authority.OWNER)
 
 
 @pytest.mark.parametrize(
@@ -160,9 +164,9 @@ def test_horizons_are_full_with_a_clear_error_and_leave_room_for_the_owner() -> 
 )
 def test_an_impossible_deadline_is_refused_by_its_name(deadline: datetime, why: str) -> None:
     with pytest.raises(Invalid, match=why) as refused:
-        require_deadline(deadline, NOW)
+        require_valid_deadline(deadline, NOW)
     assert refused.value.field == "deadline"
-    require_deadline(NOW + timedelta(days=1), NOW)
+    require_valid_deadline(NOW + timedelta(days=1), NOW)
 
 
 @settings(max_examples=examples(50), deadline=None)
@@ -193,7 +197,7 @@ def test_expectations_are_the_mean_of_what_came_and_stay_between_0_and_1(
 
 
 def _done(task: Task, *, confirmed: bool) -> Task:
-    receipts = (Receipt(action="ws_write"),) if confirmed else ()
+    receipts = (ActionReceipt(action="ws_write"),) if confirmed else ()
     return task.replaced(status=TaskStatus.DONE, receipts=receipts)
 
 
@@ -217,11 +221,11 @@ def test_satisfaction_counts_what_was_done_and_what_of_it_is_known(
     for n in range(failed):
         made[-1 - n] = tasks[-1 - n].replaced(status=TaskStatus.FAIL)
     ended = goal(tasks=tuple(made), status=GoalStatus.COMPLETED, runs=7, claim=claim)
-    came = satisfaction(ended, NOW)
+    came = goal_satisfaction(ended, NOW)
     assert (came.reward_actual, came.outcome, came.effort) == (actual, outcome, 7)
-    assert came.reputation_delta == satisfaction(ended, NOW, 0.9).reputation_delta == 0
+    assert came.reputation_delta == goal_satisfaction(ended, NOW, 0.9).reputation_delta == 0
     known = ended.replaced(reputation=0.75)
-    assert satisfaction(known, NOW, 0.5).reputation_delta == -0.25
+    assert goal_satisfaction(known, NOW, 0.5).reputation_delta == -0.25
 
 
 def test_a_plan_is_a_draft_then_active_then_over() -> None:
@@ -234,33 +238,33 @@ def test_a_plan_is_a_draft_then_active_then_over() -> None:
     assert plan_status(begun.replaced(status=GoalStatus.COMPLETED)) is PlanStatus.COMPLETED
     assert plan_status(begun.replaced(status=GoalStatus.ABANDONED)) is PlanStatus.ABANDONED
     with pytest.raises(Conflict, match="being carried out"):
-        replan(begun, steps(1), NOW)
+        replan_goal(begun, steps(1), NOW)
 
 
 def test_another_plan_keeps_what_is_done_and_numbers_on() -> None:
     drafted = with_plan(goal(), steps())
     stuck = drafted.with_task(_done(drafted.tasks[0], confirmed=True)).replaced(stuck="暗い")
-    anew, old = replan(stuck, steps(2, depends_on=()), NOW)
+    anew, old = replan_goal(stuck, steps(2, depends_on=()), NOW)
     assert [task.id for task in anew.tasks] == ["G1-T1", "G1-T6", "G1-T7"]
     assert (anew.stuck, anew.revision, old.revision, old.why) == ("", 2, 1, "暗い")
-    again, _ = replan(anew, steps(1), NOW)
+    again, _ = replan_goal(anew, steps(1), NOW)
     with pytest.raises(Conflict, match="planned anew 2 times"):
-        replan(again, steps(1), NOW)
+        replan_goal(again, steps(1), NOW)
     with pytest.raises(Invalid, match="itself"):
-        replan(stuck, steps(2, depends_on=(1, 2)), NOW)
+        replan_goal(stuck, steps(2, depends_on=(1, 2)), NOW)
     for count in (0, 11):
         with pytest.raises(Invalid, match=f"has {count} tasks"):
-            replan(stuck, steps(count), NOW)
+            replan_goal(stuck, steps(count), NOW)
 
 
 def test_conditions_are_found_between_other_words_and_checked() -> None:
     text = "地図 file:notes/map.md と, task:G1-T2. profile:x"
-    assert conditions(text) == (("file", "notes/map.md"), ("task", "G1-T2"))
-    assert unmet(text, lambda _: True, lambda _: True) is None
-    assert unmet(text, lambda _: False, lambda _: True) == "file:notes/map.md"
-    assert unmet(text, lambda _: True, lambda _: False) == "task:G1-T2"
-    assert unmet("ただの言葉", lambda _: False, lambda _: False) is None
+    assert parse_conditions(text) == (("file", "notes/map.md"), ("task", "G1-T2"))
+    assert first_unmet_condition(text, lambda _: True, lambda _: True) is None
+    assert first_unmet_condition(text, lambda _: False, lambda _: True) == "file:notes/map.md"
+    assert first_unmet_condition(text, lambda _: True, lambda _: False) == "task:G1-T2"
+    assert first_unmet_condition("ただの言葉", lambda _: False, lambda _: False) is None
     for wrong in ("file:/etc/passwd", "file:../x", "task:G1"):
-        assert unmet(wrong, lambda _: True, lambda _: True)
+        assert first_unmet_condition(wrong, lambda _: True, lambda _: True)
         with pytest.raises(Invalid):
-            require_checkable(steps(1, postcondition=wrong))
+            require_checkable_conditions(steps(1, postcondition=wrong))

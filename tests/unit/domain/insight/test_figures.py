@@ -6,19 +6,19 @@ from itertools import pairwise
 import pytest
 
 from opencrab.domain.insight.figures import (
-    beginning,
     counts_in_period,
-    days_of,
-    efficiency,
-    figures,
     group_figures,
-    qualities,
-    stretches,
-    sum_days,
-    totals,
+    model_qualities,
+    period_beginning,
+    quality_per_dollar,
+    sum_tally_days,
+    tally_days,
+    tally_weeks,
+    usage_figures,
+    usage_totals,
 )
 from opencrab.domain.models.routing import Use
-from opencrab.domain.statistics.confidence import Sums
+from opencrab.domain.statistics.confidence import MomentSums
 from opencrab.domain.turn.record import CallState
 from opencrab.domain.usage.ledger import Grouping, Period
 from tests.unit.domain.measured import GPT, LOCAL, NOW, ago, calls, evidence, of
@@ -37,7 +37,7 @@ from tests.unit.domain.measured import GPT, LOCAL, NOW, ago, calls, evidence, of
 def test_a_period_counts_from_the_full_hour_or_day_in_which_it_begins(
     period: Period, expected: int
 ) -> None:
-    first, last = days_of(period, NOW)
+    first, last = tally_days(period, NOW)
     hours = (0, 1.4, 24.4, 24 * 7 + 10, 24 * 30, 24 * 100)
     tallies = [tally for each in hours for tally in calls(GPT, 1, at=ago(each))]
     read = [tally for tally in tallies if first <= tally.day <= last]
@@ -47,15 +47,15 @@ def test_a_period_counts_from_the_full_hour_or_day_in_which_it_begins(
 def test_the_hour_before_the_first_full_one_and_hours_to_come_do_not_count() -> None:
     tallies = (*calls(GPT, 1, at=ago(2)), *calls(GPT, 1, at=ago(-2)))
     assert counts_in_period(tallies, Period.LAST_HOUR, NOW) == {}
-    assert beginning(Period.LAST_HOUR, NOW) == datetime(2026, 11, 22, 9, tzinfo=UTC)
-    assert beginning(Period.LAST_WEEK, NOW) == datetime(2026, 11, 15, tzinfo=UTC)
-    assert beginning(Period.ALL, NOW) is None
+    assert period_beginning(Period.LAST_HOUR, NOW) == datetime(2026, 11, 22, 9, tzinfo=UTC)
+    assert period_beginning(Period.LAST_WEEK, NOW) == datetime(2026, 11, 15, tzinfo=UTC)
+    assert period_beginning(Period.ALL, NOW) is None
 
 
 @pytest.mark.parametrize("period", Period)
 def test_the_weeks_of_a_period_have_each_of_its_days_once(period: Period) -> None:
-    first, last = days_of(period, NOW)
-    weeks = list(stretches(period, NOW))
+    first, last = tally_days(period, NOW)
+    weeks = list(tally_weeks(period, NOW))
     assert (weeks[0][0], weeks[-1][1]) == (first, last)
     for (_, until), (begins, _) in pairwise(weeks):
         assert date.fromisoformat(begins) - date.fromisoformat(until) == timedelta(days=1)
@@ -66,7 +66,7 @@ def test_more_calls_are_no_more_to_read() -> None:
         [tally for day in range(3) for tally in calls(GPT, n, at=ago(24 * day))] for n in (1, 200)
     )
     assert len(few) == len(many) == 3
-    assert sum(each["calls"] for each in sum_days(many).values()) == 600
+    assert sum(each["calls"] for each in sum_tally_days(many).values()) == 600
 
 
 def test_groups_have_their_share_their_means_and_the_quality_of_all_time() -> None:
@@ -93,19 +93,19 @@ def test_groups_have_their_share_their_means_and_the_quality_of_all_time() -> No
     assert (
         group_figures(cells, known, None)[f"conversation/conversation/{GPT}"].quality == gpt.quality
     )
-    whole = totals(cells, known)
+    whole = usage_totals(cells, known)
     assert (whole.calls, whole.total_tokens, whole.cost_micro_usd) == (5, 550, 9_000)
     assert whole.quality is not None
     assert whole.quality.n == 50
-    assert list(qualities(known)) == [LOCAL, GPT]
+    assert list(model_qualities(known)) == [LOCAL, GPT]
 
 
 def test_what_nobody_knows_stays_unknown() -> None:
-    none = figures({}, None, 0)
+    none = usage_figures({}, None, 0)
     assert (none.success_rate, none.mean_latency_ms, none.quality, none.share) == (*[None] * 3, 0)
-    assert figures({"calls": 2, "cost": 0}, None, 2).cost_efficiency is None
-    assert figures({"calls": 2, "cost": 0}, Sums(), 2).cost_efficiency is None
-    assert efficiency(figures({}, Sums().adding(0.5), 0).quality, 0, 0) is None
-    assert qualities(evidence(mini=of(0, 0.0))) == {}
-    failed = figures({"calls": 2, "failed": 3}, None, 1)
+    assert usage_figures({"calls": 2, "cost": 0}, None, 2).cost_efficiency is None
+    assert usage_figures({"calls": 2, "cost": 0}, MomentSums(), 2).cost_efficiency is None
+    assert quality_per_dollar(usage_figures({}, MomentSums().adding(0.5), 0).quality, 0, 0) is None
+    assert model_qualities(evidence(mini=of(0, 0.0))) == {}
+    failed = usage_figures({"calls": 2, "failed": 3}, None, 1)
     assert (failed.success_rate, failed.failed, failed.share) == (0.0, 2, 1.0)

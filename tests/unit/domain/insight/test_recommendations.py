@@ -12,7 +12,7 @@ from opencrab.domain.insight.recommendations import (
 )
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.models.routing import Use
-from opencrab.domain.usage.counters import Tally
+from opencrab.domain.usage.counters import DailyTally
 from opencrab.domain.usage.ledger import Grouping, Period
 from tests.unit.domain.measured import GPT, LOCAL, MINI, NOW, apart, calls, evidence, of
 
@@ -20,7 +20,7 @@ CHOICES = {"smart": GPT, "fast": MINI, "home": LOCAL}
 
 
 def analysis(
-    tallies: tuple[Tally, ...],
+    tallies: tuple[DailyTally, ...],
     known: Evidence,
     choices: dict[str, str] | None = None,
     focus: Focus = Focus.ALL,

@@ -7,31 +7,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.insight.figures import qualities, totals
+from opencrab.domain.insight.figures import model_qualities, usage_totals
 from opencrab.domain.insight.recommendations import compare_usage
 from opencrab.domain.learning.aggregate import gather_evidence
 from opencrab.domain.learning.evidence import Evidence
-from opencrab.domain.learning.reward import Opinion
-from opencrab.domain.learning.signals import Served, Signals
+from opencrab.domain.learning.reward import TurnOpinion
+from opencrab.domain.learning.signals import ServedCalls, TurnSignals
 from opencrab.domain.models.routing import Use
-from opencrab.domain.statistics.confidence import Estimate, Sums
-from opencrab.domain.statistics.off_policy import Weighted, weigh_turns
+from opencrab.domain.statistics.confidence import Estimate, MomentSums
+from opencrab.domain.statistics.off_policy import WeightedTurns, weigh_turns_by_propensity
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 CHAT = "conversation/chat"
-ONE, NONE = Sums(n=1, total=1, squares=1), Sums(n=1)
+ONE, NONE = MomentSums(n=1, total=1, squares=1), MomentSums(n=1)
 
 
-def served(model: str = "v:a", **told: Any) -> Served:
+def served(model: str = "v:a", **told: Any) -> ServedCalls:
     """Calls of one model."""
     first = {"model": model, "purpose": Use.CONVERSATION, "task_type": "chat"}
-    return Served(**{**first, "chosen_by": "default", "cost": 100, "latency_ms": 900, **told})
+    return ServedCalls(**{**first, "chosen_by": "default", "cost": 100, "latency_ms": 900, **told})
 
 
-def turn(number: int, **told: Any) -> Signals:
+def turn(number: int, **told: Any) -> TurnSignals:
     """An ended turn."""
-    return Signals(
+    return TurnSignals(
         **{
             "turn_id": f"t{number}",
             "session_id": "s1",
@@ -45,9 +45,9 @@ def turn(number: int, **told: Any) -> Signals:
     )
 
 
-def opinion(number: int, *, up: bool | None) -> Opinion:
+def opinion(number: int, *, up: bool | None) -> TurnOpinion:
     """What somebody thinks of a turn."""
-    return Opinion(turn_id=f"t{number}", up=up, at=NOW)
+    return TurnOpinion(turn_id=f"t{number}", up=up, at=NOW)
 
 
 def row(number: int, call: int = 1) -> str:
@@ -83,7 +83,7 @@ def test_the_model_that_answered_has_the_worth_and_the_one_that_did_not_has_fail
     found = gather_evidence([turn(1, served=calls, task_success=True)], [], {}).models
     silent, stand_in = found[f"{CHAT}/v:a"], found[f"{CHAT}/v:b"]
     assert (silent.failed, silent.turns, silent.quality.n, silent.cost.n) == (1, 1, 0, 0)
-    assert (stand_in.quality, stand_in.weighted) == (ONE, Weighted())
+    assert (stand_in.quality, stand_in.weighted) == (ONE, WeightedTurns())
 
 
 def test_what_was_drawn_from_a_mix_is_kept_with_its_probability() -> None:
@@ -95,19 +95,19 @@ def test_what_was_drawn_from_a_mix_is_kept_with_its_probability() -> None:
         turn(4, served=(served(**drawn, failed=1),), outsider=True),
     ]
     found = gather_evidence(turns, [], {})
-    expected = weigh_turns([(0.25, 1.0), (0.25, None)], [0.25])
+    expected = weigh_turns_by_propensity([(0.25, 1.0), (0.25, None)], [0.25])
     assert found.models[f"{CHAT}/v:a"].weighted == expected
-    assert found.models[f"{CHAT}/v:b"].weighted == Weighted()
-    assert found.answers["chat/v:a"].weighted == Weighted()
+    assert found.models[f"{CHAT}/v:b"].weighted == WeightedTurns()
+    assert found.answers["chat/v:a"].weighted == WeightedTurns()
 
 
 @pytest.mark.parametrize("by", ["turn", "session", "permanent", "default", "fallback"])
 def test_what_was_not_left_to_chance_stands_for_no_other_turn(by: str) -> None:
     found = gather_evidence([turn(1, served=(served(chosen_by=by),), task_success=True)], [], {})
-    assert found.models[f"{CHAT}/v:a"].weighted == Weighted()
+    assert found.models[f"{CHAT}/v:a"].weighted == WeightedTurns()
 
 
-def both(model: str = "v:a", **told: Any) -> tuple[Served, Served]:
+def both(model: str = "v:a", **told: Any) -> tuple[ServedCalls, ServedCalls]:
     """A model that answers twice in a turn, the second time after actions."""
     return served(model, **told), served(model, **told, purpose=Use.TOOL_CALLING)
 
@@ -123,7 +123,7 @@ def test_a_model_that_was_picked_for_the_work_at_hand_is_not_judged_by_it() -> N
 def test_a_turn_that_served_several_purposes_is_one_turn_of_its_model() -> None:
     turns = [turn(number, served=both(), task_success=number < 3) for number in range(4)]
     found = gather_evidence(turns, [], {})
-    half = Sums(n=4, total=3, squares=3)
+    half = MomentSums(n=4, total=3, squares=3)
     assert set(found.models) == {f"{CHAT}/v:a", "tool_calling/chat/v:a"}
     assert {each.quality for each in found.models.values()} == {half}
     answer = found.answers["chat/v:a"]
@@ -138,7 +138,7 @@ def test_a_model_that_answered_once_in_a_turn_has_not_failed_in_it() -> None:
     calls = (silent.replaced(failed=1), spoke, served("v:b", chosen_by="fallback"))
     found = gather_evidence([turn(1, served=calls, task_success=True)], [], {})
     assert (found.answers["chat/v:a"].failed, found.answers["chat/v:a"].quality) == (0, ONE)
-    assert found.answers["chat/v:b"].weighted == Weighted()
+    assert found.answers["chat/v:b"].weighted == WeightedTurns()
     assert found.worths["purpose/conversation"] == found.worths[""] == ONE
 
 
@@ -146,8 +146,8 @@ def shown(found: Evidence) -> list[Estimate | None]:
     """What is told of all turns, of a model, and of two beside each other."""
     pair = compare_usage((), found, ("v:a", "v:b")).models
     return [
-        totals({}, found).quality,
-        qualities(found).get("v:a"),
+        usage_totals({}, found).quality,
+        model_qualities(found).get("v:a"),
         *(pair[name].quality for name in ("v:a", "v:b")),
     ]
 
@@ -166,14 +166,14 @@ TURNS = st.lists(
 
 @given(TURNS)
 def test_no_total_rests_on_more_turns_than_were_judged(
-    told: list[tuple[list[Served], bool | None]],
+    told: list[tuple[list[ServedCalls], bool | None]],
 ) -> None:
     turns = [
         turn(number, served=tuple(calls), task_success=success)
         for number, (calls, success) in enumerate(told)
     ]
     found = sum((gather_evidence([each], [], {}) for each in turns), Evidence())
-    whole = totals({}, found).quality
+    whole = usage_totals({}, found).quality
     assert (whole.n if whole else 0) == found.judged
     assert all(each.n <= found.judged for each in found.worths.values())
     for name in ("v:a", "v:b"):
@@ -185,16 +185,16 @@ def test_no_total_rests_on_more_turns_than_were_judged(
 
 @given(TURNS)
 def test_turns_of_one_model_each_are_no_more_than_were_judged(
-    told: list[tuple[list[Served], bool | None]],
+    told: list[tuple[list[ServedCalls], bool | None]],
 ) -> None:
-    turns = list[Signals]()
+    turns = list[TurnSignals]()
     for number, (calls, success) in enumerate(told):
         same = tuple(each.replaced(model=calls[0].model) for each in calls)
         silent = all(each.failed for each in same)
         status = TurnStatus.FAILED if silent else TurnStatus.COMPLETED
         turns.append(turn(number, served=same, task_success=success, status=status))
     found = gather_evidence(turns, [], {})
-    assert sum(each.n for each in qualities(found).values()) <= found.judged
+    assert sum(each.n for each in model_qualities(found).values()) <= found.judged
     (pair,) = compare_usage((), found, ("v:a", "v:b")).differences
     assert sum(pair.judged) <= found.judged
 
@@ -204,7 +204,7 @@ def test_a_later_message_corrects_or_repeats_even_on_the_next_day() -> None:
     assert gather_evidence(today, [], {}).judged == 0
     found = gather_evidence(today, [], {}, later=tomorrow)
     assert found.turns == 2
-    assert found.models[f"{CHAT}/v:a"].quality == Sums(n=2)
+    assert found.models[f"{CHAT}/v:a"].quality == MomentSums(n=2)
 
 
 def test_the_coin_alone_says_who_had_a_skill() -> None:

@@ -9,35 +9,35 @@ from hypothesis import strategies as st
 from opencrab.domain.learning.bandit import (
     LEAST_JUDGED,
     LEAST_TRIED,
-    Arm,
+    BanditArm,
+    BanditMix,
     BanditSubject,
-    Mixed,
-    is_below,
-    mixes,
+    bandit_mixes,
+    is_quality_below,
 )
 from opencrab.domain.learning.evidence import ModelEvidence
 from opencrab.domain.models.optimization import Aim, Wish
-from opencrab.domain.statistics.confidence import Estimate, Sums, estimate
+from opencrab.domain.statistics.confidence import Estimate, MomentSums, estimate_mean
 
 
-def ones(good: float, n: int) -> Sums:
+def ones(good: float, n: int) -> MomentSums:
     """So many zeros and ones with this mean."""
-    return Sums(n=n, total=good * n, squares=good * n)
+    return MomentSums(n=n, total=good * n, squares=good * n)
 
 
 def arm(
     name: str, good: float, cost: float | None, *, n: int = 300, ms: float = 1_000, failed: int = 0
-) -> Arm:
+) -> BanditArm:
     """A model of which so many turns are known."""
     known = n if cost is not None else 0
     evidence = ModelEvidence(
         quality=ones(good, n),
-        cost=Sums(n=known, total=(cost or 0.0) * known),
-        latency=Sums(n=n, total=ms * n),
+        cost=MomentSums(n=known, total=(cost or 0.0) * known),
+        latency=MomentSums(n=n, total=ms * n),
         turns=n + failed,
         failed=failed,
     )
-    return Arm(model=name, name=f"v:{name}", evidence=evidence, price=cost)
+    return BanditArm(model=name, name=f"v:{name}", evidence=evidence, price=cost)
 
 
 SMALL, SMART, BEST = arm("small", 0.6, 100), arm("smart", 0.8, 1_000), arm("best", 0.9, 10_000)
@@ -45,14 +45,16 @@ ALL = (SMALL, SMART, BEST)
 RICH = 10**9
 
 
-def of(*arms: Arm, money: int = RICH, current: str = "", **aim: Any) -> tuple[Mixed | None, str]:
+def of(
+    *arms: BanditArm, money: int = RICH, current: str = "", **aim: Any
+) -> tuple[BanditMix | None, str]:
     """The mix of such models for 100 turns a day."""
     said = Aim(**{"min_quality": 0.5, "goal": Wish.MAXIMIZE_QUALITY, **aim})
     subject = BanditSubject(arms=arms, turns_a_day=100, current=current)
-    return mixes({"": subject}, said, day_micro_usd=money, seed="x")[""]
+    return bandit_mixes({"": subject}, said, day_micro_usd=money, seed="x")[""]
 
 
-def weights(found: tuple[Mixed | None, str]) -> dict[str, float]:
+def weights(found: tuple[BanditMix | None, str]) -> dict[str, float]:
     """What came of it."""
     assert found[0] is not None, found
     return found[0].weights
@@ -103,7 +105,7 @@ def test_one_day_pays_for_all_types_of_task() -> None:
         "code": BanditSubject(arms=(SMALL, BEST), turns_a_day=50),
     }
     aim = Aim(goal=Wish.MAXIMIZE_QUALITY, min_quality=0.5)
-    found = mixes(subjects, aim, day_micro_usd=600_000, seed="x")
+    found = bandit_mixes(subjects, aim, day_micro_usd=600_000, seed="x")
     assert weights(found["chat"]) == {"smart": 1.0}
     assert weights(found["code"]) == {"best": 1.0}
 
@@ -126,7 +128,7 @@ def test_even_the_cheapest_may_be_too_dear_and_then_it_is_the_cheapest() -> None
     ],
 )
 def test_without_enough_data_nothing_changes_and_the_word_says_why(
-    arms: tuple[Arm, ...], aim: dict[str, Any], word: str
+    arms: tuple[BanditArm, ...], aim: dict[str, Any], word: str
 ) -> None:
     assert of(*arms, current="a", **aim) == (None, word)
 
@@ -193,6 +195,6 @@ def test_the_same_seed_draws_the_same_mix() -> None:
         (ones(0.9, 500), False),
     ],
 )
-def test_quality_fell_only_where_no_doubt_is_left(after: Sums, is_so: bool) -> None:  # noqa: FBT001
-    before = estimate(ones(0.8, 400)) or Estimate(n=0, mean=0, low=0, high=0)
-    assert is_below(before, estimate(after) or before) is is_so
+def test_quality_fell_only_where_no_doubt_is_left(after: MomentSums, is_so: bool) -> None:  # noqa: FBT001
+    before = estimate_mean(ones(0.8, 400)) or Estimate(n=0, mean=0, low=0, high=0)
+    assert is_quality_below(before, estimate_mean(after) or before) is is_so

@@ -6,20 +6,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.learning.aggregate import bin_of
-from opencrab.domain.learning.calibration import MOST_WEIGHT, Curve, calibration_sums, curve
-from opencrab.domain.learning.evidence import BINS, Graded
-from opencrab.domain.statistics.confidence import sums
+from opencrab.domain.learning.aggregate import grade_bin
+from opencrab.domain.learning.calibration import (
+    MOST_WEIGHT,
+    Curve,
+    calibration_curve,
+    calibration_sums,
+)
+from opencrab.domain.learning.evidence import BINS, GradedTurns
+from opencrab.domain.statistics.confidence import moment_sums
 
 Turns = Sequence[tuple[float, float | None]]
 
 
-def graded(turns: Turns) -> tuple[Graded, ...]:
+def graded(turns: Turns) -> tuple[GradedTurns, ...]:
     """The steps of grades with what came of them."""
     return tuple(
-        Graded(
-            grades=sums(grade for grade, _ in turns if bin_of(grade) == step),
-            worth=sums(w for grade, w in turns if w is not None and bin_of(grade) == step),
+        GradedTurns(
+            grades=moment_sums(grade for grade, _ in turns if grade_bin(grade) == step),
+            worth=moment_sums(
+                w for grade, w in turns if w is not None and grade_bin(grade) == step
+            ),
         )
         for step in range(BINS)
     )
@@ -27,7 +34,7 @@ def graded(turns: Turns) -> tuple[Graded, ...]:
 
 def mean_of(found: Curve, turns: Turns) -> float:
     """What judged turns come to on a curve."""
-    return sum(found.steps[bin_of(grade)] for grade, _ in turns) / len(turns)
+    return sum(found.steps[grade_bin(grade)] for grade, _ in turns) / len(turns)
 
 
 HONEST: list[tuple[float, float | None]] = [
@@ -39,7 +46,7 @@ unit = st.floats(0, 1)
 @given(st.lists(st.tuples(unit, unit), min_size=1, max_size=40), unit)
 def test_raising_all_grades_raises_no_calibrated_mean(turns: Turns, by: float) -> None:
     praised: Turns = [(grade + (1 - grade) * by, worth) for grade, worth in turns]
-    before, after = curve(graded(turns)), curve(graded(praised))
+    before, after = calibration_curve(graded(turns)), calibration_curve(graded(praised))
     worths = [worth or 0.0 for _, worth in turns]
     for found, said in ((before, turns), (after, praised)):
         assert mean_of(found, said) == pytest.approx(sum(worths) / len(worths), abs=1e-6)
@@ -48,10 +55,10 @@ def test_raising_all_grades_raises_no_calibrated_mean(turns: Turns, by: float) -
 
 
 def test_grades_that_tell_good_from_bad_are_worth_something() -> None:
-    found = curve(graded(HONEST))
-    assert found.steps[bin_of(0.1)] < 0.3
-    assert found.steps[bin_of(0.9)] > 0.7
-    assert 0.1 < found.weight < curve(graded(HONEST * 10)).weight
+    found = calibration_curve(graded(HONEST))
+    assert found.steps[grade_bin(0.1)] < 0.3
+    assert found.steps[grade_bin(0.9)] > 0.7
+    assert 0.1 < found.weight < calibration_curve(graded(HONEST * 10)).weight
     assert [point.came_to for point in found.points] == pytest.approx([0, 0.5, 1])
 
 
@@ -65,7 +72,7 @@ def test_grades_that_tell_good_from_bad_are_worth_something() -> None:
     ids=["lying", "always the same", "too few"],
 )
 def test_grades_that_tell_nothing_weigh_nothing(turns: Turns) -> None:
-    found = curve(graded(turns))
+    found = calibration_curve(graded(turns))
     assert found.weight == 0
     assert calibration_sums(graded([*turns, *([(0.95, None)] * 200)])).n == 0
 
@@ -83,4 +90,4 @@ def test_praise_without_end_adds_no_more_than_a_quarter_of_the_judged_turns() ->
 
 
 def test_without_any_judged_turn_there_is_no_curve() -> None:
-    assert curve(graded([(1.0, None)] * 50)) == Curve()
+    assert calibration_curve(graded([(1.0, None)] * 50)) == Curve()

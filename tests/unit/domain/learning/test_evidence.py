@@ -3,20 +3,22 @@
 import pytest
 
 from opencrab.domain.learning.evidence import ModelEvidence
-from opencrab.domain.statistics.confidence import Sums
+from opencrab.domain.statistics.confidence import MomentSums
 
 
 def test_failures_count_by_as_much_as_answers_are_judged() -> None:
-    seldom = ModelEvidence(quality=Sums(n=10, total=8.0, squares=8.0), turns=110, failed=10)
+    seldom = ModelEvidence(quality=MomentSums(n=10, total=8.0, squares=8.0), turns=110, failed=10)
     assert seldom.worth.mean == pytest.approx(8 / 11)
     assert ModelEvidence(turns=3, failed=3).worth.mean == 0
     assert ModelEvidence(turns=5, failed=1).worth.n == 0
 
 
 def test_what_came_since_a_moment_counts_its_own_failures_only() -> None:
-    then = ModelEvidence(quality=Sums(n=190, total=180.0, squares=180.0), turns=240, failed=40)
-    now = ModelEvidence(quality=Sums(n=230, total=184.0, squares=184.0), turns=640, failed=40)
+    then = ModelEvidence(
+        quality=MomentSums(n=190, total=180.0, squares=180.0), turns=240, failed=40
+    )
+    now = ModelEvidence(quality=MomentSums(n=230, total=184.0, squares=184.0), turns=640, failed=40)
     later = now.since(ModelEvidence.of(then.told))
-    assert later.worth == Sums(n=40, total=4.0, squares=4.0)
-    assert then.since(now).worth == Sums()
+    assert later.worth == MomentSums(n=40, total=4.0, squares=4.0)
+    assert then.since(now).worth == MomentSums()
     assert ModelEvidence.of({}) == ModelEvidence()

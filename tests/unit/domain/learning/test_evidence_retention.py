@@ -10,25 +10,30 @@ from opencrab.domain.learning.evidence import (
     STANDING,
     ClosedEvidence,
     Evidence,
-    Graded,
+    GradedTurns,
+    MemoryHits,
     ModelEvidence,
-    Paired,
-    Recalled,
+    TreatedAndControl,
 )
-from opencrab.domain.learning.evidence_retention import RECALLED, seen_in, trim_evidence, without
-from opencrab.domain.statistics.confidence import Sums
-from opencrab.domain.statistics.off_policy import Weighted
+from opencrab.domain.learning.evidence_retention import (
+    RECALLED,
+    models_last_seen,
+    trim_evidence,
+    without_retired_evidence,
+)
+from opencrab.domain.statistics.confidence import MomentSums
+from opencrab.domain.statistics.off_policy import WeightedTurns
 
 ITEM = 400_000
 AT = datetime(2026, 11, 20, 10, 11, 12, 123_456, tzinfo=UTC)
 
 
-def numbers(n: int) -> Sums:
-    return Sums(n=n, total=n / 3, squares=n * 12_345 / 7)
+def numbers(n: int) -> MomentSums:
+    return MomentSums(n=n, total=n / 3, squares=n * 12_345 / 7)
 
 
 def told(n: int) -> ModelEvidence:
-    weighted = Weighted(
+    weighted = WeightedTurns(
         weights=numbers(n), worths=numbers(n), product=n / 7, answered=n / 3, failed=numbers(n)
     )
     return ModelEvidence(
@@ -40,7 +45,7 @@ def told(n: int) -> ModelEvidence:
 def test_the_most_that_is_kept_fits_into_one_item(longer: str) -> None:
     models = [f"openrouter:vendor-{n}/some-large-model-{n}{longer}" for n in range(100)]
     skills = [f"a-skill-that-was-learned-{number:03d}" for number in range(150)]
-    paired = Paired(given=numbers(4_000), held=numbers(3_000))
+    paired = TreatedAndControl(given=numbers(4_000), held=numbers(3_000))
     evidence = Evidence(
         models={
             f"tool_calling/conversation-{task}/{model}": told(1_000 + place)
@@ -49,8 +54,8 @@ def test_the_most_that_is_kept_fits_into_one_item(longer: str) -> None:
         },
         answers={f"conversation-{task}/{m}": told(999) for task in range(10) for m in models},
         skills={f"{name}/{model}": paired for name in skills for model in models},
-        grades={m: (Graded(grades=numbers(9), worth=numbers(9)),) * BINS for m in models},
-        recalled={f"{n:026d}": Recalled(found=n, useful=1, at=AT) for n in range(9_000)},
+        grades={m: (GradedTurns(grades=numbers(9), worth=numbers(9)),) * BINS for m in models},
+        recalled={f"{n:026d}": MemoryHits(found=n, useful=1, at=AT) for n in range(9_000)},
     )
     seen = dict.fromkeys(models, "2026-11-20")
     kept = trim_evidence(evidence, RECALLED)
@@ -62,7 +67,9 @@ def test_the_most_that_is_kept_fits_into_one_item(longer: str) -> None:
 
 
 def test_numbers_have_six_places_and_a_little_evidence_stays_as_it_is() -> None:
-    little = Evidence(turns=3, models={"a/b/c": told(7)}, memories=Paired(given=numbers(1)))
+    little = Evidence(
+        turns=3, models={"a/b/c": told(7)}, memories=TreatedAndControl(given=numbers(1))
+    )
     kept = trim_evidence(little, RECALLED)
     assert kept.models["a/b/c"].quality.total == 2.333333
     assert kept.memories.given.total == pytest.approx(1 / 3, abs=1e-6)
@@ -73,15 +80,17 @@ def test_what_is_out_of_use_is_left_out() -> None:
     evidence = Evidence(
         models={"thinking/code/p:a/1": told(1), "thinking/code/p:b": told(1)},
         answers={"code/p:a/1": told(1), "code/p:b": told(1)},
-        skills={f"{skill}/{m}": Paired() for skill in ("x", "y") for m in ("p:a/1", "p:b")},
-        grades={"p:b": (Graded(),) * BINS},
+        skills={
+            f"{skill}/{m}": TreatedAndControl() for skill in ("x", "y") for m in ("p:a/1", "p:b")
+        },
+        grades={"p:b": (GradedTurns(),) * BINS},
     )
     days = {date(2026, 11, 2): Evidence(answers={"code/p:b": told(1)})}
-    seen = seen_in(days, {"p:a/1": "2026-11-01", "p:b": "2026-11-01"})
+    seen = models_last_seen(days, {"p:a/1": "2026-11-01", "p:b": "2026-11-01"})
     assert seen == {"p:a/1": "2026-11-01", "p:b": "2026-11-02"}
-    kept = without(evidence, {"x"}, {"p:a/1"})
+    kept = without_retired_evidence(evidence, {"x"}, {"p:a/1"})
     assert list(kept.models) == ["thinking/code/p:a/1"]
     assert list(kept.answers) == ["code/p:a/1"]
     assert list(kept.skills) == ["x/p:a/1"]
     assert kept.grades == {}
-    assert without(evidence, {"x", "y"}, {"p:a/1", "p:b"}) == evidence
+    assert without_retired_evidence(evidence, {"x", "y"}, {"p:a/1", "p:b"}) == evidence

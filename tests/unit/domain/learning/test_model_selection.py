@@ -5,39 +5,39 @@ from typing import Any
 import pytest
 
 from opencrab.domain.agents.agent import Agent
-from opencrab.domain.agents.agent_state import Mind
-from opencrab.domain.learning.bandit import Mixed
+from opencrab.domain.agents.agent_state import AgentState
+from opencrab.domain.learning.bandit import BanditMix
 from opencrab.domain.learning.calibration import calibration_sums
-from opencrab.domain.learning.change import Adjustment, AdjustmentState, telling
-from opencrab.domain.learning.evidence import Evidence, Graded
+from opencrab.domain.learning.change import Adjustment, AdjustmentState, describe_mix
+from opencrab.domain.learning.evidence import Evidence, GradedTurns
 from opencrab.domain.learning.model_selection import (
     CandidateModel,
-    Gain,
+    ExpectedGain,
     SelectionInput,
-    adjustment,
+    adjustments_ended_by,
     choose_models,
-    current,
-    day_micro_usd,
+    current_model_alias,
+    day_budget_for_models,
+    expected_mix_gain,
     expected_quality,
     expected_savings,
-    gain,
-    left_to_spend,
-    mix,
-    names,
-    over,
-    subjects,
+    mix_adjustment,
+    mix_of_bandit,
+    mixable_choices,
+    model_budget_left,
+    open_model_choices,
 )
 from opencrab.domain.models.optimization import Aim, Wish
 from opencrab.domain.models.routing import LlmConfig, Routing, Use
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.money.budget import Price
-from opencrab.domain.statistics.confidence import Estimate, Sums
+from opencrab.domain.statistics.confidence import Estimate, MomentSums
 from tests.unit.domain.measured import GPT, LOCAL, MINI, NOW, ago, calls, evidence, of
 
 TASK = "conversation/conversation"
 PRICE = Price(input_per_million=1_000_000, output_per_million=10_000_000)
 ROUTING = Routing(default="smart", aliases={"smart": GPT, "fast": MINI, "home": LOCAL})
-MIXED = Mixed(
+MIXED = BanditMix(
     weights={"fast": 1.0},
     best=("fast",),
     quality=Estimate(n=50, mean=0.7, low=0.6, high=0.8),
@@ -52,7 +52,7 @@ def ground(**changes: Any) -> SelectionInput:
     other = Evidence(models={"embedding/routine/x:y": of(10, 0.5)})
     fields: dict[str, Any] = {
         "agent": Agent(id="mika", name="Mika", created_at=NOW, updated_at=NOW),
-        "mind": Mind(),
+        "mind": AgentState(),
         "routing": ROUTING,
         "evidence": evidence(gpt=of(300, 0.8, cost=4_000, latency=900)),
         "days": (days[0] + other, days[1]),
@@ -71,7 +71,7 @@ def ground(**changes: Any) -> SelectionInput:
 
 
 def test_the_arms_are_the_models_that_may_be_chosen_each_at_the_price_of_a_turn() -> None:
-    found = subjects(ground())
+    found = mixable_choices(ground())
     assert list(found) == [TASK]
     assert found[TASK].turns_a_day == 10
     assert found[TASK].current == "smart"
@@ -83,30 +83,31 @@ def test_the_arms_are_the_models_that_may_be_chosen_each_at_the_price_of_a_turn(
 
 
 def test_where_no_call_tells_nobody_knows_what_a_turn_costs() -> None:
-    assert [arm.price for arm in subjects(ground(tallies=()))[TASK].arms] == [None, None]
-    assert subjects(ground(days=())) == {}
-    assert subjects(ground(choices={}))[TASK].arms == ()
+    assert [arm.price for arm in mixable_choices(ground(tallies=()))[TASK].arms] == [None, None]
+    assert mixable_choices(ground(days=())) == {}
+    assert mixable_choices(ground(choices={}))[TASK].arms == ()
 
 
 def test_grades_add_to_a_kind_of_work_only_its_share_of_the_turns() -> None:
     """Grades that told well from badly; a third of the model's turns were for this work."""
     bins = tuple(
-        Graded(
-            grades=Sums(n=100, total=20.0 * n), worth=Sums(n=60, total=12.0 * n, squares=12.0 * n)
+        GradedTurns(
+            grades=MomentSums(n=100, total=20.0 * n),
+            worth=MomentSums(n=60, total=12.0 * n, squares=12.0 * n),
         )
         for n in range(5)
     )
     known = evidence(gpt=of(100, 0.8)) + Evidence(
         models={f"thinking/code/{GPT}": of(200, 0.8)}, grades={GPT: bins}
     )
-    smart, fast = subjects(ground(evidence=known))[TASK].arms
+    smart, fast = mixable_choices(ground(evidence=known))[TASK].arms
     assert smart.graded.n == int(calibration_sums(bins).n / 3) > 0
     assert fast.graded.n == 0
 
 
 def test_other_work_is_paid_for_first() -> None:
-    assert left_to_spend(ground(), [TASK]) == 100_000 - 10 * 500 // 2
-    assert left_to_spend(ground(day_micro_usd=1_000), [TASK]) == 0
+    assert model_budget_left(ground(), [TASK]) == 100_000 - 10 * 500 // 2
+    assert model_budget_left(ground(day_micro_usd=1_000), [TASK]) == 0
 
 
 def test_a_mix_costs_no_more_than_other_work_leaves() -> None:
@@ -121,7 +122,7 @@ def test_a_mix_costs_no_more_than_other_work_leaves() -> None:
 
 def test_what_is_asked_now_is_the_mix_or_what_routing_names() -> None:
     held = Mix(purpose=Use.CONVERSATION, task_type="conversation", weights={"fast": 0.8, "a": 0.2})
-    assert current(ground(mind=Mind(mixes=(held,))), TASK) == "fast"
+    assert current_model_alias(ground(mind=AgentState(mixes=(held,))), TASK) == "fast"
     own = Agent(
         id="m",
         name="M",
@@ -129,22 +130,22 @@ def test_what_is_asked_now_is_the_mix_or_what_routing_names() -> None:
         created_at=NOW,
         updated_at=NOW,
     )
-    assert current(ground(agent=own), TASK) == ""
-    assert names(ground(agent=own)) == (TASK,)
-    assert subjects(ground(agent=own)) == {}
+    assert current_model_alias(ground(agent=own), TASK) == ""
+    assert open_model_choices(ground(agent=own)) == (TASK,)
+    assert mixable_choices(ground(agent=own)) == {}
 
 
 def test_a_gain_is_told_against_the_present_model_and_unknown_where_nothing_is_known() -> None:
-    found = gain(ground(), TASK, MIXED)
+    found = expected_mix_gain(ground(), TASK, MIXED)
     assert found.quality == pytest.approx(-0.1)
     assert (found.cost_micro_usd, found.latency_ms) == (-3_000.0, -600.0)
-    assert telling(mix(TASK, MIXED)) == {"weights": {"fast": 1.0}}
-    blank = gain(ground(evidence=Evidence()), TASK, MIXED)
+    assert describe_mix(mix_of_bandit(TASK, MIXED)) == {"weights": {"fast": 1.0}}
+    blank = expected_mix_gain(ground(evidence=Evidence()), TASK, MIXED)
     assert (blank.quality, blank.cost_micro_usd, blank.latency_ms) == (None, None, None)
     assert expected_savings([found, blank]) == 30_000.0
     assert expected_quality([found, blank]) == pytest.approx(-0.1)
     assert (expected_savings([blank]), expected_quality([blank])) == (None, None)
-    assert expected_savings([Gain(subject=TASK, turns_a_day=3, cost_micro_usd=0.0)]) == 0
+    assert expected_savings([ExpectedGain(subject=TASK, turns_a_day=3, cost_micro_usd=0.0)]) == 0
 
 
 def test_what_follows_is_told_for_each_kind_of_work_but_what_is_left_out() -> None:
@@ -155,15 +156,19 @@ def test_what_follows_is_told_for_each_kind_of_work_but_what_is_left_out() -> No
     assert {name: each.weights for name, each in follows.found.items()} == {TASK: {"fast": 1.0}}
     skipped = choose_models(rich, aim, NOW, seed="x", skipped=(TASK,))
     assert (skipped.found, skipped.still) == ({}, {})
-    pinned = rich.replaced(mind=Mind(pinned=(f"models:{TASK}",)))
+    pinned = rich.replaced(mind=AgentState(pinned=(f"models:{TASK}",)))
     assert choose_models(pinned, aim, NOW, seed="x").still == {TASK: "pinned"}
 
 
 def test_a_day_costs_the_least_of_what_anybody_allows() -> None:
     agent = Agent(id="m", name="M", created_at=NOW, updated_at=NOW)
     owned = agent.replaced(llm=LlmConfig(aim=Aim(day_micro_usd=50)))
-    found = [day_micro_usd(agent, 100), day_micro_usd(owned, 100), day_micro_usd(owned, 20)]
-    assert [*found, day_micro_usd(owned, 100, 7), day_micro_usd(agent, 9, 70)] == [
+    found = [
+        day_budget_for_models(agent, 100),
+        day_budget_for_models(owned, 100),
+        day_budget_for_models(owned, 20),
+    ]
+    assert [*found, day_budget_for_models(owned, 100, 7), day_budget_for_models(agent, 9, 70)] == [
         100,
         50,
         20,
@@ -174,27 +179,30 @@ def test_a_day_costs_the_least_of_what_anybody_allows() -> None:
 
 def test_a_change_ends_proposals_and_what_it_takes_the_place_of() -> None:
     def made(by: str, state: AdjustmentState) -> Adjustment:
-        return adjustment(ground(), TASK, MIXED, NOW, by=by, state=state)
+        return mix_adjustment(ground(), TASK, MIXED, NOW, by=by, state=state)
 
     states = AdjustmentState
     earlier = tuple(made(state.value, state) for state in states)
     known = ground(earlier=earlier)
     applied, proposed = made("x", states.APPLIED), made("x", states.PROPOSED)
-    assert {each.state for each in over(known, applied)} == {states.APPLIED, states.PROPOSED}
-    assert {each.state for each in over(known, proposed)} == {states.PROPOSED}
+    assert {each.state for each in adjustments_ended_by(known, applied)} == {
+        states.APPLIED,
+        states.PROPOSED,
+    }
+    assert {each.state for each in adjustments_ended_by(known, proposed)} == {states.PROPOSED}
 
 
 def test_a_model_whose_mix_was_rolled_back_is_known_by_what_it_did_since() -> None:
     before = evidence(mini=of(100, 0.8))
-    made = adjustment(
+    made = mix_adjustment(
         ground(evidence=before), TASK, MIXED, NOW, by="x", state=AdjustmentState.ROLLED_BACK
     )
     after = before + evidence(mini=of(30, 0.1))
     broken = after + evidence(mini=of(0, 0).replaced(turns=30, failed=30))
-    told = subjects(ground(evidence=broken, earlier=(made,)))[TASK].arms[1].evidence
+    told = mixable_choices(ground(evidence=broken, earlier=(made,)))[TASK].arms[1].evidence
     assert (told.turns, told.failed) == (60, 30)
     for earlier, n, mean in (((), 130, 83 / 130), ((made,), 30, 0.1)):
-        known = subjects(ground(evidence=after, earlier=earlier))[TASK].arms[1].quality
+        known = mixable_choices(ground(evidence=after, earlier=earlier))[TASK].arms[1].quality
         assert known.n == n
         assert known.mean == pytest.approx(mean)
 
@@ -202,12 +210,13 @@ def test_a_model_whose_mix_was_rolled_back_is_known_by_what_it_did_since() -> No
 def test_only_models_that_fell_are_forgotten() -> None:
     known = evidence(mini=of(100, 0.8), gpt=of(100, 0.7))
     halves = MIXED.replaced(weights={"fast": 0.9, "smart": 0.1})
-    made = adjustment(
+    made = mix_adjustment(
         ground(evidence=known), TASK, halves, NOW, by="x", state=AdjustmentState.ROLLED_BACK
     )
     fell = made.replaced(evidence={**made.evidence, "fell": [MINI]})
     arms = {
-        each.model: each for each in subjects(ground(evidence=known, earlier=(fell,)))[TASK].arms
+        each.model: each
+        for each in mixable_choices(ground(evidence=known, earlier=(fell,)))[TASK].arms
     }
     assert (arms["fast"].quality.n, arms["smart"].quality.n) == (0, 100)
 
@@ -217,6 +226,6 @@ def test_a_model_that_is_known_to_be_bad_does_not_keep_a_small_share_for_trying(
     held = Mix(
         purpose=Use.CONVERSATION, task_type="conversation", weights={"smart": 0.9, "fast": 0.1}
     )
-    rich = ground(evidence=known, mind=Mind(mixes=(held,)), day_micro_usd=10**9)
+    rich = ground(evidence=known, mind=AgentState(mixes=(held,)), day_micro_usd=10**9)
     follows = choose_models(rich, Aim(goal=Wish.MAXIMIZE_QUALITY, explore=0.1), NOW, seed="x")
     assert "fast" not in follows.found[TASK].weights

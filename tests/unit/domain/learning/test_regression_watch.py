@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.learning.bandit import Mixed
+from opencrab.domain.learning.bandit import BanditMix
 from opencrab.domain.learning.change import Adjustment, AdjustmentState
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
-from opencrab.domain.learning.model_selection import adjustment
-from opencrab.domain.learning.regression_watch import WATCHED, counted_from, fell_since
+from opencrab.domain.learning.model_selection import mix_adjustment
+from opencrab.domain.learning.regression_watch import WATCHED, regressed_models, start_watch_after
 from opencrab.domain.statistics.confidence import Estimate
 from tests.unit.domain.learning.test_model_selection import MIXED, TASK, ground
 from tests.unit.domain.measured import GPT, MINI, NOW, evidence, of
@@ -30,13 +30,13 @@ def test_a_mix_fell_where_later_turns_or_missing_answers_say_so(
     is_so: bool,  # noqa: FBT001 - a table
 ) -> None:
     before = evidence(mini=of(100, 0.8).replaced(failed=3))
-    made = adjustment(
+    made = mix_adjustment(
         ground(evidence=before), TASK, MIXED, NOW, by="x", state=AdjustmentState.APPLIED
     )
     then = made.evidence["then"][MINI]
     assert (then["n"], then["failed"]) == (100, 3)
-    assert bool(fell_since(made, before + evidence(mini=later))) is is_so
-    assert not fell_since(made.replaced(evidence={}), before)
+    assert bool(regressed_models(made, before + evidence(mini=later))) is is_so
+    assert not regressed_models(made.replaced(evidence={}), before)
 
 
 def test_models_that_stay_as_they_were_are_no_reason_however_often_each_is_asked() -> None:
@@ -45,45 +45,45 @@ def test_models_that_stay_as_they_were_are_no_reason_however_often_each_is_asked
     halves = MIXED.replaced(
         weights={"fast": 0.5, "smart": 0.5}, quality=Estimate(n=600, mean=0.6, low=0.55, high=0.65)
     )
-    made = adjustment(
+    made = mix_adjustment(
         ground(evidence=before), TASK, halves, NOW, by="x", state=AdjustmentState.APPLIED
     )
-    assert not fell_since(made, before + evidence(mini=of(180, 0.3), gpt=of(20, 0.9)))
-    assert fell_since(made, before + evidence(mini=of(180, 0.3), gpt=of(60, 0.1)))
+    assert not regressed_models(made, before + evidence(mini=of(180, 0.3), gpt=of(20, 0.9)))
+    assert regressed_models(made, before + evidence(mini=of(180, 0.3), gpt=of(60, 0.1)))
     # What is asked now and then says nothing of the mix.
     seldom = made.replaced(after={"weights": {"fast": 0.9, "smart": 0.1}})
-    assert not fell_since(seldom, before + evidence(gpt=of(100, 0.1)))
+    assert not regressed_models(seldom, before + evidence(gpt=of(100, 0.1)))
 
 
 def test_a_mix_is_judged_by_what_follows_its_own_day() -> None:
     before = evidence(mini=of(100, 0.8))
-    made = adjustment(
+    made = mix_adjustment(
         ground(evidence=before), TASK, MIXED, NOW, by="x", state=AdjustmentState.APPLIED
     )
     day = before + evidence(mini=of(60, 0.1))
-    counted = counted_from(made, day, "2026-11-22")
+    counted = start_watch_after(made, day, "2026-11-22")
     assert counted.evidence["until"] == "2026-11-22"
-    assert (fell_since(made, day), fell_since(counted, day)) == ((MINI,), ())
-    assert fell_since(counted, day + evidence(mini=of(60, 0.1)))
+    assert (regressed_models(made, day), regressed_models(counted, day)) == ((MINI,), ())
+    assert regressed_models(counted, day + evidence(mini=of(60, 0.1)))
 
 
 def test_a_mix_that_only_tries_another_model_is_watched_on_and_not_anew() -> None:
     """Else whoever tries one model after the other never notices that the best one fell."""
     before = evidence(mini=of(100, 0.8))
-    first = counted_from(applied(before), before, "2026-11-22")
+    first = start_watch_after(applied(before), before, "2026-11-22")
     fallen = before + evidence(mini=of(30, 0.1))
     other = MIXED.replaced(weights={"fast": 0.8, "smart": 0.2})
     second = applied(fallen, other, earlier=(first,))
     assert second.evidence["from"] == first.at.isoformat()
     assert second.evidence["then"][MINI] == first.evidence["then"][MINI]
     assert second.evidence["then"][GPT]["n"] == 0
-    later = counted_from(second, fallen, "2026-11-23")
-    assert fell_since(later, fallen + evidence(mini=of(30, 0.1))) == (MINI,)
+    later = start_watch_after(second, fallen, "2026-11-23")
+    assert regressed_models(later, fallen + evidence(mini=of(30, 0.1))) == (MINI,)
 
 
 def test_what_a_watch_begins_with_is_not_carried_to_another_best_model_nor_for_ever() -> None:
     before = evidence(mini=of(100, 0.8), gpt=of(100, 0.8))
-    first = counted_from(applied(before), before, "2026-11-22")
+    first = start_watch_after(applied(before), before, "2026-11-22")
     another = MIXED.replaced(weights={"smart": 1.0}, best=("smart",))
     assert "from" not in applied(before, another, earlier=(first,)).evidence
     assert "from" not in applied(before).evidence
@@ -97,10 +97,10 @@ def test_only_the_models_that_fell_are_named() -> None:
     before = evidence(mini=of(300, 0.9), gpt=of(300, 0.9))
     made = applied(before, MIXED.replaced(weights={"fast": 0.9, "smart": 0.1}))
     after = before + evidence(mini=of(90, 0.1), gpt=of(60, 0.9))
-    assert fell_since(made, after) == (MINI,)
+    assert regressed_models(made, after) == (MINI,)
 
 
-def applied(known: Evidence, mixed: Mixed = MIXED, **changes: Any) -> Adjustment:
+def applied(known: Evidence, mixed: BanditMix = MIXED, **changes: Any) -> Adjustment:
     """A mix that holds, on what is known."""
     rests_on = ground(evidence=known, **changes)
-    return adjustment(rests_on, TASK, mixed, NOW, by="x", state=AdjustmentState.APPLIED)
+    return mix_adjustment(rests_on, TASK, mixed, NOW, by="x", state=AdjustmentState.APPLIED)

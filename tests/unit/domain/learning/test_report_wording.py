@@ -2,7 +2,12 @@
 
 import pytest
 
-from opencrab.domain.learning.report_wording import CHARACTERS, Written, first_sentences, flaw
+from opencrab.domain.learning.report_wording import (
+    CHARACTERS,
+    WrittenReports,
+    first_report_sentences,
+    report_wording_flaw,
+)
 
 REPORT = """# Mika learned this on 2026-11-05
 
@@ -27,7 +32,7 @@ REPORT = """# Mika learned this on 2026-11-05
     ],
 )
 def test_numbers_of_the_report_may_be_told_however_they_are_written(text: str) -> None:
-    assert flaw(text, REPORT) == ""
+    assert report_wording_flaw(text, REPORT) == ""
 
 
 @pytest.mark.parametrize(
@@ -63,7 +68,7 @@ def test_numbers_of_the_report_may_be_told_however_they_are_written(text: str) -
     ],
 )
 def test_a_number_that_is_not_in_the_report_is_found(text: str) -> None:
-    assert flaw(text, REPORT) == "number"
+    assert report_wording_flaw(text, REPORT) == "number"
 
 
 @pytest.mark.parametrize(
@@ -82,7 +87,7 @@ def test_a_number_that_is_not_in_the_report_is_found(text: str) -> None:
     ],
 )
 def test_only_plain_sentences_may_stand_there(text: str, why: str) -> None:
-    assert flaw(text, REPORT) == why
+    assert report_wording_flaw(text, REPORT) == why
 
 
 @pytest.mark.parametrize(
@@ -97,7 +102,7 @@ def test_only_plain_sentences_may_stand_there(text: str, why: str) -> None:
     ],
 )
 def test_what_is_said_becomes_six_sentences_on_one_line(said: str, text: str) -> None:
-    assert first_sentences(said) == text
+    assert first_report_sentences(said) == text
 
 
 @pytest.mark.parametrize(
@@ -114,11 +119,11 @@ def test_what_is_said_becomes_six_sentences_on_one_line(said: str, text: str) ->
 def test_of_an_answer_that_was_cut_off_whole_sentences_stay(
     said: str, finish: str, text: str
 ) -> None:
-    assert first_sentences(said, finish) == text
+    assert first_report_sentences(said, finish) == text
 
 
 def test_of_many_reports_the_newest_are_known_again() -> None:
-    known = Written()
+    known = WrittenReports()
     for number in (*range(30), 15):
         known = known.with_digest(str(number))
     assert (known.digests[0], known.digests[-2:], len(known.digests)) == ("10", ("29", "15"), 20)

@@ -5,49 +5,49 @@ from datetime import UTC, date, datetime
 import pytest
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.learning.evidence import Evidence, Recalled
+from opencrab.domain.learning.evidence import Evidence, MemoryHits
 from opencrab.domain.learning.review_period import (
+    ReviewPeriod,
     Span,
-    Stretch,
-    ended_day,
-    junk,
-    newest,
-    nights_of,
-    review_of,
-    stretch_of,
-    useless,
+    last_ended_day,
+    newest_period,
+    parse_review_period,
+    periods_ending_on,
+    review_period,
+    useless_experience_ids,
+    useless_searches,
 )
 from opencrab.domain.memory.memory import LIVED
 
 
 def test_a_day_is_over_for_the_night_when_the_hour_after_it_has_come() -> None:
-    assert ended_day(datetime(2026, 11, 22, 17, 59, tzinfo=UTC), 18) == date(2026, 11, 20)
-    assert ended_day(datetime(2026, 11, 22, 18, tzinfo=UTC), 18) == date(2026, 11, 21)
-    assert ended_day(datetime(2026, 11, 22, tzinfo=UTC), 0) == date(2026, 11, 21)
+    assert last_ended_day(datetime(2026, 11, 22, 17, 59, tzinfo=UTC), 18) == date(2026, 11, 20)
+    assert last_ended_day(datetime(2026, 11, 22, 18, tzinfo=UTC), 18) == date(2026, 11, 21)
+    assert last_ended_day(datetime(2026, 11, 22, tzinfo=UTC), 0) == date(2026, 11, 21)
 
 
 def test_weeks_are_those_of_iso_8601_even_where_years_meet() -> None:
-    assert [each.id for each in nights_of(date(2026, 11, 21))] == ["daily-2026-11-21"]
-    sunday = [each.id for each in nights_of(date(2027, 1, 3))]
+    assert [each.id for each in periods_ending_on(date(2026, 11, 21))] == ["daily-2026-11-21"]
+    sunday = [each.id for each in periods_ending_on(date(2027, 1, 3))]
     assert sunday == ["daily-2027-01-03", "weekly-2026-W53"]
-    week = stretch_of("weekly-2026-W53")
+    week = parse_review_period("weekly-2026-W53")
     assert (week.first, week.last, len(week.days)) == (date(2026, 12, 28), date(2027, 1, 3), 7)
-    assert newest(Span.WEEKLY, date(2027, 1, 3)) == week
-    assert newest(Span.WEEKLY, date(2027, 1, 9)) == week
+    assert newest_period(Span.WEEKLY, date(2027, 1, 3)) == week
+    assert newest_period(Span.WEEKLY, date(2027, 1, 9)) == week
 
 
 @pytest.mark.parametrize(
     "stretch",
     [
-        newest(Span.DAILY, date(2026, 2, 28)),
-        newest(Span.WEEKLY, date(2026, 2, 28)),
-        review_of(date(2026, 2, 28), 0),
-        review_of(date(2026, 2, 28), 120),
+        newest_period(Span.DAILY, date(2026, 2, 28)),
+        newest_period(Span.WEEKLY, date(2026, 2, 28)),
+        review_period(date(2026, 2, 28), 0),
+        review_period(date(2026, 2, 28), 120),
     ],
     ids=lambda stretch: stretch.id,
 )
-def test_a_period_is_read_back_from_its_name(stretch: Stretch) -> None:
-    assert stretch_of(stretch.id) == stretch
+def test_a_period_is_read_back_from_its_name(stretch: ReviewPeriod) -> None:
+    assert parse_review_period(stretch.id) == stretch
     assert (stretch.ends() - stretch.begins()).days == len(stretch.days)
 
 
@@ -68,14 +68,14 @@ def test_a_period_is_read_back_from_its_name(stretch: Stretch) -> None:
 )
 def test_what_names_no_period_is_refused(name: str) -> None:
     with pytest.raises(Invalid):
-        stretch_of(name)
+        parse_review_period(name)
 
 
 def test_memories_and_experiences_are_told_apart_and_forgotten_by_their_ids() -> None:
     now = datetime(2026, 1, 5, tzinfo=UTC)
-    often = Recalled(found=3, at=now)
+    often = MemoryHits(found=3, at=now)
     known = Evidence(recalled={"a": often, f"{LIVED}a": often, f"{LIVED}b": often + often})
     assert known.memories_recalled == {"a": often}
-    assert useless(known.experiences_recalled, now) == ("b", "a")
-    assert junk(known.experiences_recalled, now).rate == 1.0
+    assert useless_experience_ids(known.experiences_recalled, now) == ("b", "a")
+    assert useless_searches(known.experiences_recalled, now).rate == 1.0
     assert list(known.without({"a"}).recalled) == [f"{LIVED}b"]

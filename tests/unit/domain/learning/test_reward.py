@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.learning.reward import Opinion, opinions, worth
-from opencrab.domain.learning.signals import Signals
+from opencrab.domain.learning.reward import TurnOpinion, turn_opinions, turn_reward
+from opencrab.domain.learning.signals import TurnSignals
 from opencrab.domain.memory.memory import Experience
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn.turn import Trigger, TurnStatus
@@ -15,16 +15,16 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 UP, DOWN = True, False
 
 
-def signals(**told: Any) -> Signals:
+def signals(**told: Any) -> TurnSignals:
     """What an ended turn tells."""
     first = {"turn_id": "t1", "session_id": "s1", "at": NOW, "trigger": Trigger.MESSAGE}
-    return Signals(**{**first, "status": TurnStatus.COMPLETED, "spoke": True, **told})
+    return TurnSignals(**{**first, "status": TurnStatus.COMPLETED, "spoke": True, **told})
 
 
 def of(*ups: bool | None, corrected: bool = False, repeated: bool = False, **told: Any) -> Any:
     """The worth of such a turn."""
-    opinions = [Opinion(turn_id="t1", up=up, at=NOW) for up in ups]
-    return worth(signals(**told), opinions, corrected=corrected, repeated=repeated)
+    opinions = [TurnOpinion(turn_id="t1", up=up, at=NOW) for up in ups]
+    return turn_reward(signals(**told), opinions, corrected=corrected, repeated=repeated)
 
 
 def test_a_turn_without_any_sign_is_neither_good_nor_bad() -> None:
@@ -65,19 +65,19 @@ def test_a_repaired_turn_that_answered_in_the_end_is_not_held_against_it() -> No
 
 
 def test_an_owners_word_stands_alone() -> None:
-    crowd = [Opinion(turn_id="t1", up=DOWN, at=NOW)] * 9
-    said = [*crowd, Opinion(turn_id="t1", up=UP, at=NOW, by_owner=True)]
-    assert worth(signals(), said, corrected=False, repeated=False) == 1
-    taken_back = [*crowd, Opinion(turn_id="t1", up=None, at=NOW, by_owner=True)]
-    assert worth(signals(), taken_back, corrected=False, repeated=False) == 0
+    crowd = [TurnOpinion(turn_id="t1", up=DOWN, at=NOW)] * 9
+    said = [*crowd, TurnOpinion(turn_id="t1", up=UP, at=NOW, by_owner=True)]
+    assert turn_reward(signals(), said, corrected=False, repeated=False) == 1
+    taken_back = [*crowd, TurnOpinion(turn_id="t1", up=None, at=NOW, by_owner=True)]
+    assert turn_reward(signals(), taken_back, corrected=False, repeated=False) == 0
 
 
 def test_of_a_turn_that_answered_an_outsider_only_the_owners_opinion_counts() -> None:
     assert of(UP, corrected=True, outsider=True, done=1, task_success=False) is None
     assert of(outsider=True, status=TurnStatus.FAILED) is None
-    owners = [Opinion(turn_id="t1", up=up, at=NOW, by_owner=not up) for up in (UP, UP, DOWN)]
+    owners = [TurnOpinion(turn_id="t1", up=up, at=NOW, by_owner=not up) for up in (UP, UP, DOWN)]
     strange = signals(outsider=True, done=5)
-    assert worth(strange, owners, corrected=False, repeated=False) == 0
+    assert turn_reward(strange, owners, corrected=False, repeated=False) == 0
 
 
 def lived(minute: int, outcome: Outcome, **told: Any) -> Experience:
@@ -88,7 +88,7 @@ def lived(minute: int, outcome: Outcome, **told: Any) -> Experience:
 
 
 def test_of_what_people_said_the_latest_thumbs_of_each_are_opinions() -> None:
-    found = opinions(
+    found = turn_opinions(
         (
             lived(5, Outcome.FAILURE),
             lived(1, Outcome.SUCCESS),
@@ -100,6 +100,6 @@ def test_of_what_people_said_the_latest_thumbs_of_each_are_opinions() -> None:
         )
     )
     assert found == (
-        Opinion(turn_id="t1", up=DOWN, at=NOW.replace(minute=5)),
-        Opinion(turn_id="t1", up=UP, at=NOW.replace(minute=2), by_owner=True),
+        TurnOpinion(turn_id="t1", up=DOWN, at=NOW.replace(minute=5)),
+        TurnOpinion(turn_id="t1", up=UP, at=NOW.replace(minute=2), by_owner=True),
     )

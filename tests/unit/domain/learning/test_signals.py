@@ -2,12 +2,12 @@
 
 import pytest
 
-from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.learning.signals import skills_on_trial, withheld_skills
 from opencrab.domain.skills.skill import IndexedSkill
 
 TURNS = 4_000
-MIND = Mind(
+MIND = AgentState(
     skills=tuple(
         IndexedSkill(name=name, description=name, on_trial=name != "settled")
         for name in ("one", "other", "pinned", "settled")
@@ -34,7 +34,7 @@ def test_each_rests_on_its_own_in_its_share_of_turns(percent: int) -> None:
 
 
 def test_the_same_turn_always_finds_the_same_whatever_else_is_on_trial() -> None:
-    alone = Mind(skills=MIND.skills[:1])
+    alone = AgentState(skills=MIND.skills[:1])
     for number in range(50):
         turn_id = f"turn-{number}"
         assert withheld_skills(alone, turn_id, 30) == withheld_skills(MIND, turn_id, 30) & {"one"}

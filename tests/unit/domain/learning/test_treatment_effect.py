@@ -2,37 +2,43 @@
 
 import pytest
 
-from opencrab.domain.learning.evidence import Evidence, Paired
-from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.evidence import Evidence, TreatedAndControl
+from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.treatment_effect import (
     SkillEffect,
     TrialVerdict,
-    effect_in,
-    effect_of,
-    effects,
-    verdict,
+    overall_skill_effect,
+    skill_effect,
+    skill_effects,
+    skill_trial_verdict,
 )
-from opencrab.domain.statistics.confidence import Sums
+from opencrab.domain.statistics.confidence import MomentSums
 
-TRIALS = Trials(least_turns=30, most_turns=600)
+TRIALS = TrialSettings(least_turns=30, most_turns=600)
 
 
-def ones(good: float, n: int) -> Sums:
+def ones(good: float, n: int) -> MomentSums:
     """So many zeros and ones with this mean."""
-    return Sums(n=n, total=good * n, squares=good * n)
+    return MomentSums(n=n, total=good * n, squares=good * n)
 
 
 def trial(given: float, held: float, turns: int) -> SkillEffect:
     """A trial in which 3 of 10 turns were without the skill."""
     few = turns * 3 // 10
-    return effect_of("s", "", Paired(given=ones(given, turns - few), held=ones(held, few)))
+    return skill_effect(
+        "s", "", TreatedAndControl(given=ones(given, turns - few), held=ones(held, few))
+    )
 
 
 @pytest.mark.parametrize(
     ("found", "what", "why"),
     [
         (trial(1.0, 0.0, 20), TrialVerdict.KEEP, "too_little_data"),
-        (effect_of("s", "", Paired(given=ones(0.9, 500))), TrialVerdict.KEEP, "too_little_data"),
+        (
+            skill_effect("s", "", TreatedAndControl(given=ones(0.9, 500))),
+            TrialVerdict.KEEP,
+            "too_little_data",
+        ),
         (trial(0.8, 0.5, 300), TrialVerdict.PROMOTE, "helps"),
         (trial(0.4, 0.8, 300), TrialVerdict.RETIRE, "harms"),
         (trial(0.6, 0.6, 700), TrialVerdict.RETIRE, "no_use_seen"),
@@ -44,7 +50,7 @@ def trial(given: float, held: float, turns: int) -> SkillEffect:
 def test_the_verdict_follows_from_the_turns_with_and_without(
     found: SkillEffect, what: TrialVerdict, why: str
 ) -> None:
-    decided, reason = verdict(found, TRIALS)
+    decided, reason = skill_trial_verdict(found, TRIALS)
     assert (decided, reason) == (what, why) or (decided, reason) == (what, "probably_harms")
 
 
@@ -55,23 +61,23 @@ def test_doubt_shrinks_what_few_turns_claim() -> None:
     assert few.estimate.low < 0 < many.estimate.low < 0.2 < many.estimate.high < few.estimate.high
     assert 0.5 < few.helps < 0.99 < many.helps
     assert few.useful < few.helps
-    assert effect_of("s", "", Paired()).helps == 0.5
+    assert skill_effect("s", "", TreatedAndControl()).helps == 0.5
 
 
 def test_all_models_come_first_and_names_are_whole() -> None:
     known = Evidence(
         skills={
-            "s/v:b": Paired(given=ones(0.5, 10), held=ones(0.5, 4)),
-            "s/v:a/x": Paired(given=ones(0.5, 20), held=ones(0.5, 6)),
-            "s-2/v:a": Paired(given=ones(0.5, 99)),
+            "s/v:b": TreatedAndControl(given=ones(0.5, 10), held=ones(0.5, 4)),
+            "s/v:a/x": TreatedAndControl(given=ones(0.5, 20), held=ones(0.5, 6)),
+            "s-2/v:a": TreatedAndControl(given=ones(0.5, 99)),
         }
     )
-    found = effects(known, "s")
+    found = skill_effects(known, "s")
     assert [(each.model, each.given, each.held) for each in found] == [
         ("", 30, 10),
         ("v:a/x", 20, 6),
         ("v:b", 10, 4),
     ]
-    assert effect_in(known, "s") == found[0]
-    assert effects(known, "none") == ()
-    assert effect_in(known, "none").estimate is None
+    assert overall_skill_effect(known, "s") == found[0]
+    assert skill_effects(known, "none") == ()
+    assert overall_skill_effect(known, "none").estimate is None

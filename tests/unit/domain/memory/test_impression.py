@@ -4,7 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from opencrab.domain.memory.impression import HISTORY, first_impression, label, note_impression
+from opencrab.domain.memory.impression import (
+    HISTORY,
+    first_impression,
+    note_impression,
+    person_label,
+)
 from opencrab.domain.memory.memory import Impression
 from opencrab.domain.value import Language
 
@@ -34,7 +39,7 @@ def test_nothing_is_known_of_somebodys_opinions_at_first(language: str, neutral:
     ],
 )
 def test_a_name_loses_the_signs_of_its_platform(name: str, called: str) -> None:
-    assert label(name, "ken-1") == called
+    assert person_label(name, "ken-1") == called
 
 
 def test_another_session_keeps_what_was_noted_in_the_one_before() -> None:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.memory.knowledge_graph import (
-    Edge,
-    Node,
+    KnowledgeEdge,
+    KnowledgeNode,
     edge_id,
     node_id,
     strengthen_edge,
@@ -19,13 +19,13 @@ from opencrab.domain.memory.knowledge_graph import (
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 
 
-def node(content: str = "", **changes: Any) -> Node:
+def node(content: str = "", **changes: Any) -> KnowledgeNode:
     fields: dict[str, Any] = {"id": "n", "label": "蟹", "updated_at": NOW} | changes
-    return Node(content=content, **fields)
+    return KnowledgeNode(content=content, **fields)
 
 
-def edge(**changes: Any) -> Edge:
-    return Edge(origin="a", target="b", relation="eats", updated_at=NOW, **changes)
+def edge(**changes: Any) -> KnowledgeEdge:
+    return KnowledgeEdge(origin="a", target="b", relation="eats", updated_at=NOW, **changes)
 
 
 @pytest.mark.parametrize(("one", "other"), [("\uff23RAB", "crab"), ("ｶﾆ", "カニ"), (" 蟹\n", "蟹")])

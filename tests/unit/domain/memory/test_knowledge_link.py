@@ -16,11 +16,11 @@ from opencrab.domain.memory.knowledge_graph import (
     KNOWLEDGE,
     NODE,
     NODES,
-    Edge,
-    Extent,
-    Node,
+    GraphSize,
+    KnowledgeEdge,
+    KnowledgeNode,
 )
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from tests import linking
 from tests.contract.homes import sqlite
 
@@ -28,25 +28,27 @@ NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def facts(tmp_path: Path) -> Iterator[Facts]:
+def facts(tmp_path: Path) -> Iterator[Documents]:
     with sqlite(tmp_path, FakeClock(NOW)) as home:
         yield home.facts
 
 
-def link(facts: Facts, one: str, other: str, relation: str = "eats", **changes: Any) -> Edge:
-    nodes = [Node(id="", label=label, updated_at=NOW, **changes) for label in (one, other)]
-    edge = Edge(origin="", target="", relation=relation, updated_at=NOW, **changes)
+def link(
+    facts: Documents, one: str, other: str, relation: str = "eats", **changes: Any
+) -> KnowledgeEdge:
+    nodes = [KnowledgeNode(id="", label=label, updated_at=NOW, **changes) for label in (one, other)]
+    edge = KnowledgeEdge(origin="", target="", relation=relation, updated_at=NOW, **changes)
     return linking.link(facts, "mika", nodes[0], edge, nodes[1])
 
 
-def drawn(facts: Facts) -> list[tuple[str, str, str]]:
-    nodes = [fact.read(Node) for fact in facts.page("mika", NODE)]
-    edges = [fact.read(Edge) for fact in facts.page("mika", EDGE)]
+def drawn(facts: Documents) -> list[tuple[str, str, str]]:
+    nodes = [fact.read(KnowledgeNode) for fact in facts.page("mika", NODE)]
+    edges = [fact.read(KnowledgeEdge) for fact in facts.page("mika", EDGE)]
     names = {each.id: each.label for each in nodes}
     return sorted((names[e.origin], e.relation, names[e.target]) for e in edges)
 
 
-def test_what_is_linked_is_one_graph(facts: Facts) -> None:
+def test_what_is_linked_is_one_graph(facts: Documents) -> None:
     link(facts, "蟹", "海藻")
     link(facts, "Crab", "海藻", "fears")
     link(facts, "\uff23RAB", "蟹", "is")
@@ -57,35 +59,35 @@ def test_what_is_linked_is_one_graph(facts: Facts) -> None:
     ]
 
 
-def test_the_same_link_again_is_stronger_and_no_second_one(facts: Facts) -> None:
+def test_the_same_link_again_is_stronger_and_no_second_one(facts: Documents) -> None:
     first, second = link(facts, "蟹", "海藻"), link(facts, "蟹", "海藻")
     assert first.weight < second.weight < 1
     assert len(drawn(facts)) == 1
 
 
-def test_a_thing_may_relate_to_itself(facts: Facts) -> None:
+def test_a_thing_may_relate_to_itself(facts: Documents) -> None:
     link(facts, "蟹", "蟹", "knows")
     assert drawn(facts) == [("蟹", "knows", "蟹")]
 
 
-@pytest.mark.parametrize("full", [Extent(nodes=NODES), Extent(edges=EDGES)])
+@pytest.mark.parametrize("full", [GraphSize(nodes=NODES), GraphSize(edges=EDGES)])
 def test_a_full_graph_is_counted_again_before_anything_is_refused(
-    facts: Facts, full: Extent
+    facts: Documents, full: GraphSize
 ) -> None:
     facts.commit(new_fact("mika", KNOWLEDGE, KNOWLEDGE, full))
     link(facts, "蟹", "海藻")
     counted = facts.get("mika", KNOWLEDGE, KNOWLEDGE)
     assert counted is not None
-    assert counted.read(Extent) == Extent(nodes=2, edges=1)
+    assert counted.read(GraphSize) == GraphSize(nodes=2, edges=1)
 
 
-def test_a_graph_that_is_full_refuses_what_is_new(facts: Facts) -> None:
+def test_a_graph_that_is_full_refuses_what_is_new(facts: Documents) -> None:
     link(facts, "蟹", "海藻")
-    many = (Node(id=f"n{each}", label="海", updated_at=NOW) for each in range(NODES - 2))
+    many = (KnowledgeNode(id=f"n{each}", label="海", updated_at=NOW) for each in range(NODES - 2))
     facts.commit(*(new_fact("mika", NODE, each.id, each) for each in many))
     counted = facts.get("mika", KNOWLEDGE, KNOWLEDGE)
     assert counted is not None
-    facts.commit(counted.holding(Extent(nodes=NODES, edges=1)))
+    facts.commit(counted.holding(GraphSize(nodes=NODES, edges=1)))
     with pytest.raises(Refused, match="more are not allowed"):
         link(facts, "蟹", "蛸")
     assert link(facts, "蟹", "海藻").weight > 0.5

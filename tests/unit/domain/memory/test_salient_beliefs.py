@@ -11,7 +11,7 @@ from opencrab.domain.memory.salient_beliefs import (
     BELIEFS,
     OUTLOOK_BYTES,
     PEERS,
-    Outlook,
+    SalientBeliefs,
     with_belief,
     with_peer,
     without_belief,
@@ -32,7 +32,7 @@ def belief(number: int, confidence: float, claim: str = "海は青い") -> Belie
 def test_the_surest_beliefs_are_in_view_each_once_as_it_is_now(
     changes: list[tuple[int, float]],
 ) -> None:
-    outlook, now = Outlook(), dict[str, Belief]()
+    outlook, now = SalientBeliefs(), dict[str, Belief]()
     for number, confidence in changes:
         now[f"b{number}"] = belief(number, confidence)
         outlook = with_belief(outlook, now[f"b{number}"])
@@ -46,7 +46,7 @@ def test_the_surest_beliefs_are_in_view_each_once_as_it_is_now(
 
 
 def test_the_peers_who_were_met_last_are_in_view_in_short() -> None:
-    outlook = Outlook()
+    outlook = SalientBeliefs()
     for number in range(PEERS + 5):
         at = NOW - timedelta(minutes=number)
         interests = tuple(f"{n}" + "長い関心" * 20 for n in range(9))
@@ -57,12 +57,12 @@ def test_the_peers_who_were_met_last_are_in_view_in_short() -> None:
     assert [peer.agent_id for peer in outlook.peers] == [f"p{n}" for n in range(PEERS)]
     assert len(outlook.peers[0].interests) == 3
     assert outlook.peers[0].last_session == ""
-    assert Outlook.model_validate_json(outlook.model_dump_json()) == outlook
+    assert SalientBeliefs.model_validate_json(outlook.model_dump_json()) == outlook
     assert without_peer(outlook, "p0").peers == outlook.peers[1:]
 
 
 def test_the_outlook_stays_small_and_forgets_what_it_is_told_to() -> None:
-    outlook = Outlook()
+    outlook = SalientBeliefs()
     for number in range(BELIEFS):
         outlook = with_belief(outlook, belief(number, 0.6 + number / 100, "🦀" * 400))
     for number in range(PEERS):

@@ -6,7 +6,13 @@ import pytest
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.session import Hearing, Participant, Session
-from opencrab.domain.memory.search_row import EVERYTHING, Clearance, Row, RowKind, clearance
+from opencrab.domain.memory.search_row import (
+    EVERYTHING,
+    RowKind,
+    SearchClearance,
+    SearchRow,
+    search_clearance,
+)
 from tests.unit.adapters.sqlite_search.shelf import NOW, line, memory
 
 SESSION = Session(
@@ -17,8 +23,8 @@ SESSION = Session(
     created_at=NOW,
     updated_at=NOW,
 )
-USER = Clearance(session_id="s1", guild_id="g1", person_id="p1")
-OUTSIDER = Clearance(session_id="s1", guild_id="g1")
+USER = SearchClearance(session_id="s1", guild_id="g1", person_id="p1")
+OUTSIDER = SearchClearance(session_id="s1", guild_id="g1")
 SPEECH = line(1, "x")
 VOICE = replace(SPEECH, kind=RowKind.INNER_VOICE, hearing=Hearing.PRIVATE)
 ELSEWHERE = replace(SPEECH, session_id="s2")
@@ -37,7 +43,7 @@ ELSEWHERE = replace(SPEECH, session_id="s2")
         (memory("m1", "x", session_id="s2"), False, False),
     ],
 )
-def test_who_finds_what(row: Row, *, user: bool, outsider: bool) -> None:
+def test_who_finds_what(row: SearchRow, *, user: bool, outsider: bool) -> None:
     assert EVERYTHING.allows(row)
     assert (USER.allows(row), OUTSIDER.allows(row)) == (user, outsider)
 
@@ -51,12 +57,12 @@ def test_a_user_finds_what_was_said_where_they_spoke_but_not_what_was_thought_th
 
 def test_no_session_and_no_guild_are_not_shared_by_those_who_have_none() -> None:
     nowhere = replace(SPEECH, session_id="", hearing=Hearing.GUILD, guild_id="")
-    assert not Clearance(person_id="p1").allows(nowhere)
+    assert not SearchClearance(person_id="p1").allows(nowhere)
 
 
 @pytest.mark.parametrize("authority", list(Authority))
 def test_only_the_owner_and_the_agent_itself_find_everything(authority: Authority) -> None:
-    given = clearance(authority, SESSION, "p1")
+    given = search_clearance(authority, SESSION, "p1")
     assert given.whole == (authority in {Authority.OWNER, Authority.SELF})
     assert given.person_id == ("p1" if authority is Authority.USER else "")
     assert (given.session_id, given.guild_id) == ("s1", "g1")

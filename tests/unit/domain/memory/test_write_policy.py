@@ -13,14 +13,14 @@ from opencrab.domain.errors import Refused
 from opencrab.domain.memory.memory import EARLIER_KEPT, Memory, Provenance
 from opencrab.domain.memory.write_policy import (
     TAINTED_CONFIDENCE,
-    Gate,
+    MemoryCounts,
     MemoryVerdict,
     Reason,
     Ruling,
-    confidence,
-    hearing,
     judge_memory,
-    provenance,
+    memory_audience,
+    memory_confidence,
+    memory_provenance,
 )
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
@@ -260,15 +260,15 @@ def session(guild: str | None = None) -> Session:
 def test_who_may_hear_depends_on_whose_word_it_is(
     authority: Authority, *, taint: bool, guild: str | None, allowed: set[Hearing]
 ) -> None:
-    default = hearing(None, authority, session(guild), taint=taint)
+    default = memory_audience(None, authority, session(guild), taint=taint)
     own = authority in {Authority.OWNER, Authority.SELF}
     assert default is (Hearing.PRIVATE if own else Hearing.SESSION)
     for chosen in Hearing:
         if chosen in allowed:
-            assert hearing(chosen, authority, session(guild), taint=taint) is chosen
+            assert memory_audience(chosen, authority, session(guild), taint=taint) is chosen
         else:
             with pytest.raises(Refused):
-                hearing(chosen, authority, session(guild), taint=taint)
+                memory_audience(chosen, authority, session(guild), taint=taint)
 
 
 @pytest.mark.parametrize(
@@ -286,11 +286,13 @@ def test_who_may_hear_depends_on_whose_word_it_is(
 def test_a_memory_rests_on_the_word_of_who_is_behind_the_turn(
     authority: Authority, *, taint: bool, actions: list[str], whose: Provenance
 ) -> None:
-    assert provenance(authority, taint=taint, actions=actions) is whose
-    assert not taint or confidence(whose, taint=taint) <= TAINTED_CONFIDENCE
+    assert memory_provenance(authority, taint=taint, actions=actions) is whose
+    assert not taint or memory_confidence(whose, taint=taint) <= TAINTED_CONFIDENCE
 
 
 def test_the_gate_counts_by_reason() -> None:
-    gate = Gate().with_refusal(Reason.BLANK).with_refusal(Reason.BLANK).changed(-1).changed(2)
+    gate = (
+        MemoryCounts().with_refusal(Reason.BLANK).with_refusal(Reason.BLANK).changed(-1).changed(2)
+    )
     assert (gate.kept, gate.refused) == (2, {Reason.BLANK: 2})
-    assert Gate.model_validate(gate.model_dump(mode="json")) == gate
+    assert MemoryCounts.model_validate(gate.model_dump(mode="json")) == gate

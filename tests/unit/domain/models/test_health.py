@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.models.health import FAILURES, BreakerState, record_failure
+from opencrab.domain.models.health import FAILURES, BreakerState, record_model_failure
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 
@@ -19,7 +19,7 @@ def after(*moments: float) -> BreakerState:
     """The health of a provider that failed at these moments."""
     health = None
     for moment in moments:
-        health = record_failure(health, at(moment))
+        health = record_model_failure(health, at(moment))
     assert health is not None
     return health
 
@@ -49,9 +49,9 @@ def test_a_failure_long_ago_does_not_count() -> None:
 
 
 def test_a_failure_that_leaves_no_doubt_begins_a_pause_at_once() -> None:
-    spent = record_failure(None, NOW, at_once=True)
+    spent = record_model_failure(None, NOW, at_once=True)
     assert (spent.failures, pause(spent)) == (FAILURES, 30)
-    again = record_failure(spent, at(40), at_once=True)
+    again = record_model_failure(spent, at(40), at_once=True)
     assert (again.failures, pause(again)) == (FAILURES + 1, 60)
 
 
@@ -81,7 +81,7 @@ def test_no_pause_is_longer_than_five_minutes(moments: list[float]) -> None:
 
 @pytest.mark.parametrize("failures", [FAILURES, 10_000_000])
 def test_health_comes_back_from_its_stored_form(failures: int) -> None:
-    ill = record_failure(BreakerState(failures=failures, failed_at=NOW), at(0.123456))
+    ill = record_model_failure(BreakerState(failures=failures, failed_at=NOW), at(0.123456))
     assert BreakerState.model_validate_json(ill.model_dump_json()) == ill
 
 

@@ -7,7 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.models.preferences import DatedPrice
-from opencrab.domain.models.price_check import dearer, falls_far, is_per_token, sorted_out
+from opencrab.domain.models.price_check import (
+    are_prices_per_token,
+    classify_prices,
+    higher_price,
+    price_falls_far,
+)
 from opencrab.domain.money.budget import FREE, Price
 
 AMOUNTS = st.integers(0, 10**8)
@@ -50,20 +55,20 @@ def test_half_of_a_price_is_as_far_as_it_falls_unasked(
     new: Price,
     far: bool,  # noqa: FBT001
 ) -> None:
-    assert falls_far(old, new) is far
+    assert price_falls_far(old, new) is far
     found = {"openai:蟹": DatedPrice(price=new, as_of=date(2026, 1, 1))}
-    kept = sorted_out(found, {"openai:蟹": old}, allow_lower=False)
+    kept = classify_prices(found, {"openai:蟹": old}, allow_lower=False)
     assert (set(kept.refused), set(kept.taken)) == (
         (set(found), set()) if far else (set(), set(found))
     )
-    assert set(sorted_out(found, {"openai:蟹": old}, allow_lower=True).taken) == set(found)
+    assert set(classify_prices(found, {"openai:蟹": old}, allow_lower=True).taken) == set(found)
 
 
 @given(PRICES, PRICES)
 def test_the_dearer_of_two_never_lowers_a_part(one: Price, other: Price) -> None:
-    both = dearer(one, other)
-    assert both == dearer(other, one)
-    assert not falls_far(one, both)
+    both = higher_price(one, other)
+    assert both == higher_price(other, one)
+    assert not price_falls_far(one, both)
     assert both.dearest_input_per_million >= one.dearest_input_per_million
     assert both.output_per_million >= other.output_per_million
 
@@ -82,4 +87,4 @@ def test_prices_of_single_tokens_are_seen_when_all_look_so(
     pairs: list[tuple[Price, Price]],
     is_it: bool,  # noqa: FBT001
 ) -> None:
-    assert is_per_token(pairs) is is_it
+    assert are_prices_per_token(pairs) is is_it

@@ -3,7 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.models.routing import Basis, Duration, Lot, ModelChosen, Routing, Use
+from opencrab.domain.models.routing import (
+    Duration,
+    ModelAssignment,
+    ModelChosen,
+    Routing,
+    RoutingBasis,
+    Use,
+)
 
 ROUTING = Routing(default="d:d", uses={Use.THINKING: "u:u"})
 
@@ -12,19 +19,19 @@ def _choice(use: Use, model: str) -> ModelChosen:
     return ModelChosen(use=use, model=model, duration=Duration.THIS_TURN)
 
 
-def _chosen(use: Use, basis: Basis, *choices: ModelChosen) -> tuple[str, str]:
+def _chosen(use: Use, basis: RoutingBasis, *choices: ModelChosen) -> tuple[str, str]:
     chosen = ROUTING.chosen(use, basis, choices)
     return chosen.model, chosen.by
 
 
 def test_without_any_choice_a_use_has_its_model_or_the_default() -> None:
-    assert _chosen(Use.THINKING, Basis()) == ("u:u", "use")
-    assert _chosen(Use.CREATIVE, Basis()) == ("d:d", "default")
+    assert _chosen(Use.THINKING, RoutingBasis()) == ("u:u", "use")
+    assert _chosen(Use.CREATIVE, RoutingBasis()) == ("d:d", "default")
 
 
 def test_each_choice_gives_way_to_a_narrower_one() -> None:
     use = Use.THINKING
-    basis = Basis(model="a:a")
+    basis = RoutingBasis(model="a:a")
     assert _chosen(use, basis) == ("a:a", "agent")
     basis = basis.replaced(models={use: "p:p"})
     assert _chosen(use, basis) == ("p:p", "permanent")
@@ -35,8 +42,8 @@ def test_each_choice_gives_way_to_a_narrower_one() -> None:
 
 def test_what_was_learned_holds_for_its_task_alone_and_never_against_a_choice() -> None:
     use = Use.THINKING
-    lot = Lot(use=use, task_type="code", model="l:l", probability=0.5)
-    basis = Basis(model="a:a", lots=(lot,))
+    lot = ModelAssignment(use=use, task_type="code", model="l:l", probability=0.5)
+    basis = RoutingBasis(model="a:a", lots=(lot,))
     assert ROUTING.chosen(use, basis, (), "code").by == "learned"
     assert ROUTING.chosen(use, basis, (), "design").by == "agent"
     assert ROUTING.chosen(use, basis).by == "agent"
@@ -51,6 +58,6 @@ def test_what_was_learned_holds_for_its_task_alone_and_never_against_a_choice() 
 
 @given(st.sampled_from(Use), st.sampled_from(Use))
 def test_a_choice_for_one_use_changes_no_other(chosen: Use, other: Use) -> None:
-    before = _chosen(other, Basis())
-    after = _chosen(other, Basis(session={chosen: "s:s"}), _choice(chosen, "t:t"))
+    before = _chosen(other, RoutingBasis())
+    after = _chosen(other, RoutingBasis(session={chosen: "s:s"}), _choice(chosen, "t:t"))
     assert (after == before) == (chosen is not other)

@@ -13,16 +13,16 @@ from opencrab.domain.money.budget import (
     INSTALLATION,
     LIMITS,
     WHOLE,
-    Draw,
+    BudgetDraw,
     Limits,
     Price,
     Usage,
-    agent_scope,
-    exhausted_error,
-    heartbeat_scope,
-    limit_changes,
-    public_scope,
-    session_scope,
+    agent_budget_scope,
+    budget_exhausted_error,
+    budget_limit_changes,
+    heartbeat_budget_scope,
+    public_budget_scope,
+    session_budget_scope,
 )
 
 per_million = st.integers(0, 10**9)
@@ -214,7 +214,7 @@ def test_a_limit_of_another_version_is_left_out() -> None:
 )
 def test_what_is_stored_of_limits_is_never_refused_later(changes: dict[str, Any]) -> None:
     try:
-        stored = limit_changes(changes)
+        stored = budget_limit_changes(changes)
     except Invalid:
         return
     assert stored.keys() == changes.keys()
@@ -227,7 +227,7 @@ def test_what_is_stored_of_limits_is_never_refused_later(changes: dict[str, Any]
 def test_a_limit_that_cannot_be_is_named() -> None:
     for wrong in ({"week_micro_usd": 1}, {"block_micro_usd": 0}):
         with pytest.raises(Invalid) as caught:
-            limit_changes({"turn_micro_usd": 1, **wrong})
+            budget_limit_changes({"turn_micro_usd": 1, **wrong})
         assert caught.value.field in wrong
         assert caught.value.cure
 
@@ -237,16 +237,16 @@ def test_no_ones_budget_is_anothers() -> None:
     assert len({INSTALLATION, *scopes}) == 1 + len(scopes)
 
 
-SCOPES = (agent_scope, session_scope, heartbeat_scope, public_scope)
+SCOPES = (agent_budget_scope, session_budget_scope, heartbeat_budget_scope, public_budget_scope)
 
 
 def test_a_refusal_says_whether_a_new_day_helps() -> None:
-    draw = Draw(scope="agent:花", day="2026-02-17", micro_usd=5, limit_micro_usd=3)
-    refused = exhausted_error(draw)
+    draw = BudgetDraw(scope="agent:花", day="2026-02-17", micro_usd=5, limit_micro_usd=3)
+    refused = budget_exhausted_error(draw)
     assert refused.message == (
         "the budget of 'agent:花' for 2026-02-17 (3 micro-dollars) is used up"
     )
     assert (refused.field, "next day" in (refused.cure or "")) == ("agent:花", True)
-    whole = exhausted_error(draw.replaced(scope="session:s1", day=WHOLE))
+    whole = budget_exhausted_error(draw.replaced(scope="session:s1", day=WHOLE))
     assert whole.message == "the budget of 'session:s1' (3 micro-dollars) is used up"
     assert "next day" not in (whole.cure or "")

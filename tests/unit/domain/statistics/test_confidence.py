@@ -7,11 +7,11 @@ import pytest
 
 from opencrab.domain.statistics.confidence import (
     Estimate,
-    Sums,
+    MomentSums,
     combine_estimates,
-    difference,
-    estimate,
-    sums,
+    estimate_difference,
+    estimate_mean,
+    moment_sums,
 )
 
 LOOKS = (2, 3, 5, 8, 13, 25, 50, 100, 200, 400)
@@ -64,52 +64,54 @@ def test_a_difference_is_held_at_every_look_though_few_turns_are_without(
 ) -> None:
     held = 0
     for seed in range(RUNS):
-        random, given, kept = seeded(seed), Sums(), Sums()
+        random, given, kept = seeded(seed), MomentSums(), MomentSums()
         always = True
         for n in range(1, LOOKS[-1] + 1):
             if random.random() < 0.3:
                 kept = kept.adding(random.random() < without)
             else:
                 given = given.adding(random.random() < with_it)
-            found = difference(given, kept) if n in LOOKS else None
+            found = estimate_difference(given, kept) if n in LOOKS else None
             always &= found is None or found.low <= with_it - without <= found.high
         held += always
     assert held / RUNS >= LEAST
 
 
 def test_an_interval_narrows_and_stays_within_what_is_possible() -> None:
-    few, many = (estimate(Sums(n=n, total=0.9 * n, squares=0.9 * n)) for n in (10, 1_000))
+    few, many = (
+        estimate_mean(MomentSums(n=n, total=0.9 * n, squares=0.9 * n)) for n in (10, 1_000)
+    )
     assert few is not None
     assert many is not None
     assert 0 <= few.low < many.low < 0.9 < many.high < few.high <= 1
-    none = estimate(Sums(n=40))
+    none = estimate_mean(MomentSums(n=40))
     assert none is not None
     assert (none.low, none.mean) == (0, 0)
     assert 0.05 < none.high < 0.25
 
 
 def test_numbers_that_scatter_little_tell_more() -> None:
-    steady = estimate(sums([0.5] * 200))
-    wild = estimate(sums([0.0, 1.0] * 100))
+    steady = estimate_mean(moment_sums([0.5] * 200))
+    wild = estimate_mean(moment_sums([0.0, 1.0] * 100))
     assert steady is not None
     assert wild is not None
     assert steady.high - steady.low < (wild.high - wild.low) / 2
 
 
 def test_nothing_is_nothing_and_figures_that_cannot_be_are_clamped() -> None:
-    assert estimate(Sums()) is None
-    assert difference(Sums(), sums([1.0])) is None
-    assert difference(sums([1.0]), Sums()) is None
-    broken = estimate(Sums(n=3, total=-5, squares=99))
+    assert estimate_mean(MomentSums()) is None
+    assert estimate_difference(MomentSums(), moment_sums([1.0])) is None
+    assert estimate_difference(moment_sums([1.0]), MomentSums()) is None
+    broken = estimate_mean(MomentSums(n=3, total=-5, squares=99))
     assert broken is not None
     assert 0 <= broken.low <= broken.mean <= broken.high <= 1
 
 
 def test_what_came_since_is_never_less_than_nothing() -> None:
-    then, now = Sums(n=2, total=2.0, squares=2.0), Sums(n=5, total=3.0, squares=2.5)
-    assert now.since(then) == Sums(n=3, total=1.0, squares=0.5)
-    assert then.since(now) == Sums()
-    assert Sums(n=3, total=1.0, squares=1.0).since(then) == Sums(n=1)
+    then, now = MomentSums(n=2, total=2.0, squares=2.0), MomentSums(n=5, total=3.0, squares=2.5)
+    assert now.since(then) == MomentSums(n=3, total=1.0, squares=0.5)
+    assert then.since(now) == MomentSums()
+    assert MomentSums(n=3, total=1.0, squares=1.0).since(then) == MomentSums(n=1)
 
 
 def test_parts_are_combined_by_their_weights() -> None:
@@ -123,10 +125,10 @@ def test_parts_are_combined_by_their_weights() -> None:
 
 
 def _holds_always(draw: Callable[[Random], float], truth: float, random: Random) -> bool:
-    known = Sums()
+    known = MomentSums()
     for n in range(1, LOOKS[-1] + 1):
         known = known.adding(draw(random))
-        found = estimate(known) if n in LOOKS else None
+        found = estimate_mean(known) if n in LOOKS else None
         if found is not None and not found.low <= truth <= found.high:
             return False
     return True

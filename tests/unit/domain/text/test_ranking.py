@@ -7,26 +7,32 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.text.ranking import LENT, Candidate, Ranked, least_lent, rank_candidates
+from opencrab.domain.text.ranking import (
+    LENT,
+    RankedRow,
+    RankingCandidate,
+    least_neighbour_score,
+    rank_search_candidates,
+)
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(days=3_650)
 
 
-def _row(place: int, score: float = 0.0, **changes: Any) -> Candidate:
+def _row(place: int, score: float = 0.0, **changes: Any) -> RankingCandidate:
     given: dict[str, Any] = {"session_id": "s1", "speaker": "花子", "at": LONG_AGO}
-    return Candidate(key=f"r{place}", place=place, score=score, **{**given, **changes})
+    return RankingCandidate(key=f"r{place}", place=place, score=score, **{**given, **changes})
 
 
 def _ranked(
-    *rows: Candidate, named: frozenset[str] = frozenset(), **more: Any
-) -> tuple[Ranked, ...]:
-    return rank_candidates(
+    *rows: RankingCandidate, named: frozenset[str] = frozenset(), **more: Any
+) -> tuple[RankedRow, ...]:
+    return rank_search_candidates(
         rows, named=named, asks_when=more.get("asks_when", False), now=NOW, limit=10
     )
 
 
-def _scores(*rows: Candidate, **more: Any) -> dict[int | str, float]:
+def _scores(*rows: RankingCandidate, **more: Any) -> dict[int | str, float]:
     return {each.candidate.key: round(each.score, 6) for each in _ranked(*rows, **more)}
 
 
@@ -86,7 +92,7 @@ _ROWS = st.lists(
 
 @given(_ROWS, st.randoms(use_true_random=False))
 def test_the_order_in_which_rows_come_makes_no_difference(
-    rows: list[Candidate], chance: random.Random
+    rows: list[RankingCandidate], chance: random.Random
 ) -> None:
     shuffled = chance.sample(rows, len(rows))
     assert [each.candidate for each in _ranked(*rows)] == [
@@ -100,10 +106,10 @@ def test_the_order_in_which_rows_come_makes_no_difference(
     asks_when=st.booleans(),
 )
 def test_rows_that_get_too_little_to_be_shown_can_be_left_out(
-    rows: list[Candidate], named: frozenset[str], *, asks_when: bool
+    rows: list[RankingCandidate], named: frozenset[str], *, asks_when: bool
 ) -> None:
     hits = [row for row in rows if row.score > 0]
-    least = least_lent([hit.score for hit in hits], named, asks_when=asks_when, limit=3)
+    least = least_neighbour_score([hit.score for hit in hits], named, asks_when=asks_when, limit=3)
     lent = dict.fromkeys((row.place for row in rows), 0.0)
     for hit in hits:
         for places, share in LENT:
@@ -112,7 +118,7 @@ def test_rows_that_get_too_little_to_be_shown_can_be_left_out(
                 lent[other.place] += share * hit.score
     kept = [row for row in rows if row.score > 0 or lent[row.place] >= least]
     whole, part = (
-        rank_candidates(some, named=named, asks_when=asks_when, now=NOW, limit=3)
+        rank_search_candidates(some, named=named, asks_when=asks_when, now=NOW, limit=3)
         for some in (rows, kept)
     )
     assert whole == part

@@ -4,17 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.text.similarity import Relation, gist, relation
+from opencrab.domain.text.similarity import TextRelation, claim_of_text, relation_of_claims
 
 WORDS = ["太郎", "緑茶", "が", "は", "好き", "嫌い", "ない", "ません", "5", "月", "4日", "三百円"]
 WORDS += ["Taro", "likes", "tea", "not", "42", "!", "🦀", "うなぎ"]
 texts = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join) | st.text(max_size=40)
 
 
-def between(one: str, other: str) -> Relation:
+def between(one: str, other: str) -> TextRelation:
     """The relation, which does not depend on the order."""
-    found = relation(gist(one), gist(other))
-    assert relation(gist(other), gist(one)) is found
+    found = relation_of_claims(claim_of_text(one), claim_of_text(other))
+    assert relation_of_claims(claim_of_text(other), claim_of_text(one)) is found
     return found
 
 
@@ -27,7 +27,7 @@ def between(one: str, other: str) -> Relation:
     ],
 )
 def test_case_width_and_full_stops_make_no_difference(one: str, other: str) -> None:
-    assert between(one, other) is Relation.SAME
+    assert between(one, other) is TextRelation.SAME
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_case_width_and_full_stops_make_no_difference(one: str, other: str) -> N
     ],
 )
 def test_other_words_for_the_same_are_near(one: str, other: str) -> None:
-    assert between(one, other) is Relation.NEAR
+    assert between(one, other) is TextRelation.NEAR
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_other_words_for_the_same_are_near(one: str, other: str) -> None:
     ],
 )
 def test_other_numbers_dates_and_denials_contradict(one: str, other: str) -> None:
-    assert between(one, other) is Relation.CONTRARY
+    assert between(one, other) is TextRelation.CONTRARY
 
 
 @pytest.mark.parametrize(
@@ -93,12 +93,12 @@ def test_other_numbers_dates_and_denials_contradict(one: str, other: str) -> Non
     ],
 )
 def test_of_other_things_nothing_is_concluded(one: str, other: str) -> None:
-    assert between(one, other) is Relation.OTHER
+    assert between(one, other) is TextRelation.OTHER
 
 
 @given(texts)
 def test_a_text_never_contradicts_itself(text: str) -> None:
-    assert between(text, text) is Relation.SAME
+    assert between(text, text) is TextRelation.SAME
 
 
 @given(texts, texts)

@@ -2,12 +2,16 @@
 
 import pytest
 
-from opencrab.domain.text.similarity import ALIKE, TextTerms, dice
+from opencrab.domain.text.similarity import ALIKE, TextTerms, dice_coefficient
 
 
 def test_sets_are_alike_by_what_they_have_in_common() -> None:
     one, other = frozenset("abcd"), frozenset("cdef")
-    assert (dice(one, other), dice(one, one), dice(one, frozenset())) == (0.5, 1.0, 0.0)
+    assert (
+        dice_coefficient(one, other),
+        dice_coefficient(one, one),
+        dice_coefficient(one, frozenset()),
+    ) == (0.5, 1.0, 0.0)
 
 
 @pytest.mark.parametrize(

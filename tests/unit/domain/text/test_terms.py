@@ -11,39 +11,39 @@ from opencrab.domain.text.terms import (
     OTHER_TOKENS,
     estimated_tokens,
     index_terms,
-    share,
-    terms,
+    share_of_terms,
+    text_terms,
 )
 
 
 def test_words_are_whole_and_characters_go_in_pairs() -> None:
-    assert terms("Green tea, 2 cups") == {"green", "tea", "2", "cups"}
-    assert terms("機械学習") == {"機械", "械学", "学習"}
-    assert terms("AIで調べる") == {"ai", "で調", "調べ", "べる"}
-    assert terms("海") == {"海"}
-    assert terms("ws_read") == {"ws", "read"}
-    assert terms("コーヒー・紅茶") == {"コー", "ーヒ", "ヒー", "紅茶"}
-    assert terms("、。!? \n_") == frozenset()
+    assert text_terms("Green tea, 2 cups") == {"green", "tea", "2", "cups"}
+    assert text_terms("機械学習") == {"機械", "械学", "学習"}
+    assert text_terms("AIで調べる") == {"ai", "で調", "調べ", "べる"}
+    assert text_terms("海") == {"海"}
+    assert text_terms("ws_read") == {"ws", "read"}
+    assert text_terms("コーヒー・紅茶") == {"コー", "ーヒ", "ヒー", "紅茶"}
+    assert text_terms("、。!? \n_") == frozenset()
 
 
 def test_width_case_and_composition_make_no_difference() -> None:
-    assert terms("\uff34\uff25\uff21 ｺｰﾋｰ ガ") == terms("tea コーヒー カ\u3099")
-    assert terms("STRASSE") == terms("straße")
+    assert text_terms("\uff34\uff25\uff21 ｺｰﾋｰ ガ") == text_terms("tea コーヒー カ\u3099")
+    assert text_terms("STRASSE") == text_terms("straße")
 
 
 def test_the_share_is_that_of_the_terms_sought() -> None:
-    sought = terms("緑茶 tea")
-    assert share(sought, "緑茶を飲む") == 0.5
-    assert share(sought, "緑茶 is tea") == 1.0
-    assert share(sought, "teas") == 0.0
-    assert share(terms(""), "x") == 0.0
-    assert share(terms("海"), "海岸で") == 1.0
+    sought = text_terms("緑茶 tea")
+    assert share_of_terms(sought, "緑茶を飲む") == 0.5
+    assert share_of_terms(sought, "緑茶 is tea") == 1.0
+    assert share_of_terms(sought, "teas") == 0.0
+    assert share_of_terms(text_terms(""), "x") == 0.0
+    assert share_of_terms(text_terms("海"), "海岸で") == 1.0
 
 
 @given(st.text(), st.text())
 def test_a_text_that_holds_another_shares_all_its_pairs(query: str, around: str) -> None:
-    found = share(terms(query), f"{around} {query} {around}")
-    assert found == (1.0 if terms(query) else 0.0)
+    found = share_of_terms(text_terms(query), f"{around} {query} {around}")
+    assert found == (1.0 if text_terms(query) else 0.0)
 
 
 def test_an_index_keeps_words_pairs_and_every_kanji_in_order() -> None:

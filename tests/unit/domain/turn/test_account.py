@@ -8,16 +8,16 @@ from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.turn.account import TurnAccount
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.turn.record import (
+    ActionCall,
     ActionIntent,
-    Answer,
     ApprovalDecision,
     ApprovalRequest,
-    Call,
+    BlobPointer,
     CallResult,
     CallState,
+    ModelAnswer,
     ModelIntent,
     ModelResult,
-    Pointer,
     Record,
 )
 from opencrab.domain.turn.turn import Trigger, Turn
@@ -36,8 +36,8 @@ TURN = Turn(
     created_at=NOON,
 )
 FIRST, SECOND = (
-    Call(id="a", name="ws_write", arguments={}),
-    Call(id="b", name="ws_read", arguments={}),
+    ActionCall(id="a", name="ws_write", arguments={}),
+    ActionCall(id="b", name="ws_read", arguments={}),
 )
 ASKED = ModelIntent(n=1, model="m", request_hash="h", reserved=7)
 
@@ -47,11 +47,11 @@ def after(seconds: float) -> datetime:
 
 
 def answered(seconds: float = 1) -> ModelResult:
-    answer = Answer(calls=(FIRST, SECOND))
+    answer = ModelAnswer(calls=(FIRST, SECOND))
     return ModelResult(n=1, state=CallState.COMPLETED, answer=answer, at=after(seconds))
 
 
-def begun(call: Call, seconds: float) -> ActionIntent:
+def begun(call: ActionCall, seconds: float) -> ActionIntent:
     return ActionIntent(
         n=2,
         call_id=call.id,
@@ -74,7 +74,7 @@ def asked(seconds: float) -> ApprovalRequest:
     )
 
 
-def done(call: Call, seconds: float, state: CallState = CallState.COMPLETED) -> CallResult:
+def done(call: ActionCall, seconds: float, state: CallState = CallState.COMPLETED) -> CallResult:
     return CallResult(
         n=3,
         call_id=call.id,
@@ -142,4 +142,4 @@ def test_times_never_go_back() -> None:
 
 def test_what_lies_elsewhere_must_be_read_before() -> None:
     with pytest.raises(AssertionError, match="resolved"):
-        TurnAccount.of(TURN, (Pointer(n=1, sha256="0" * 64, size=1),))
+        TurnAccount.of(TURN, (BlobPointer(n=1, sha256="0" * 64, size=1),))

@@ -10,18 +10,18 @@ from pydantic import TypeAdapter
 
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.turn.record import (
+    ActionCall,
     ActionIntent,
-    Answer,
     ApprovalDecision,
     ApprovalRequest,
-    Call,
+    BlobPointer,
     CallResult,
     CallState,
+    ModelAnswer,
     ModelIntent,
     ModelResult,
-    Pointer,
     Record,
-    record_key,
+    turn_record_key,
 )
 from opencrab.domain.value import JSON_DEPTH
 
@@ -29,7 +29,7 @@ ADAPTER: TypeAdapter[Record] = TypeAdapter(Record)
 
 INTENT = ModelIntent(n=1, model="m", request_hash="h", reserved=5, heard=("i1",))
 ANSWERED = ModelResult(
-    n=1, state=CallState.COMPLETED, answer=Answer(text="海 🦀"), cost=3, latency_ms=12
+    n=1, state=CallState.COMPLETED, answer=ModelAnswer(text="海 🦀"), cost=3, latency_ms=12
 )
 KEYED = ActionIntent(
     n=2, call_id="c1", name="ws_write", effect=Effect.KEYED, argument_hash="h", prepared={"a": "b"}
@@ -41,7 +41,7 @@ ASKED = ApprovalRequest(
     n=3, call_id="c2", name="post", argument_hash="h", what="投稿する", touches="掲示板"
 )
 DECIDED = ApprovalDecision(n=3, call_id="c2", argument_hash="h", approved=True, by="太郎")
-AWAY = Pointer(n=4, sha256="ab" * 32, size=400_000)
+AWAY = BlobPointer(n=4, sha256="ab" * 32, size=400_000)
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -51,8 +51,10 @@ json_values = st.recursive(
 )  # fmt: skip
 
 
-def call(arguments: Any, **fields: Any) -> Call:
-    return Call.model_validate({"id": "c1", "name": "ws_write", "arguments": arguments} | fields)
+def call(arguments: Any, **fields: Any) -> ActionCall:
+    return ActionCall.model_validate(
+        {"id": "c1", "name": "ws_write", "arguments": arguments} | fields
+    )
 
 
 def nested(depth: int) -> dict[str, Any]:
@@ -76,13 +78,13 @@ def nested(depth: int) -> dict[str, Any]:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_record_lies_under_its_number_and_kind(record: Record, key: str) -> None:
-    assert record_key(record) == key
+    assert turn_record_key(record) == key
 
 
 def test_keys_sort_as_things_happened() -> None:
     happened: list[Record] = [INTENT, ANSWERED, KEYED, RETURNED, ASKED, DECIDED]
     later: list[Record] = [INTENT.replaced(n=10), RETURNED.replaced(n=10), AWAY.replaced(n=200)]
-    keys = [record_key(record) for record in (*happened, *later)]
+    keys = [turn_record_key(record) for record in (*happened, *later)]
     assert keys == sorted(keys)
 
 
@@ -110,7 +112,7 @@ def test_a_record_comes_back_from_its_stored_form(record: Record) -> None:
 def test_arguments_that_json_cannot_carry_count_as_unread(arguments: dict[str, Any]) -> None:
     made = call(arguments, raw="…")
     assert made.arguments is None
-    assert Call.model_validate_json(made.model_dump_json()) == made
+    assert ActionCall.model_validate_json(made.model_dump_json()) == made
 
 
 def test_arguments_may_be_nested_but_not_endlessly() -> None:
@@ -121,7 +123,7 @@ def test_arguments_may_be_nested_but_not_endlessly() -> None:
 def test_all_other_arguments_come_back_with_the_same_hash(arguments: dict[str, Any]) -> None:
     made = call(arguments)
     assert made.arguments == arguments
-    stored = Call.model_validate_json(made.model_dump_json())
+    stored = ActionCall.model_validate_json(made.model_dump_json())
     assert stored.argument_hash == made.argument_hash
     assert json.dumps(stored.arguments) == json.dumps(arguments)
 
@@ -143,7 +145,7 @@ def test_the_order_of_arguments_does_not_matter_to_an_approval() -> None:
     ],
     ids=lambda value: "",
 )
-def test_an_approval_is_bound_to_the_name_and_the_exact_arguments(other: Call) -> None:
+def test_an_approval_is_bound_to_the_name_and_the_exact_arguments(other: ActionCall) -> None:
     assert call({"a": 1}).argument_hash != other.argument_hash
 
 
@@ -161,6 +163,6 @@ def test_an_approval_is_not_bound_to_the_name_of_the_call() -> None:
     ],
 )
 def test_what_a_model_sends_is_made_whole(sent: str, kept: str) -> None:
-    answer = Answer(text=sent, model=sent, memory_update=sent)
+    answer = ModelAnswer(text=sent, model=sent, memory_update=sent)
     assert (answer.text, answer.model, answer.memory_update) == (kept, kept, kept)
     assert call({}, id=sent, name=sent, raw=sent).name == kept

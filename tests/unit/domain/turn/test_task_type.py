@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.models.routing import Use
-from opencrab.domain.turn.task_type import COMPLEX, TaskType, ThinkContext, level, think_context
+from opencrab.domain.turn.task_type import (
+    COMPLEX,
+    TaskType,
+    ThinkContext,
+    complexity_level,
+    think_context,
+)
 from opencrab.domain.turn.turn import Trigger
 
 HARD = (
@@ -80,8 +86,8 @@ def test_any_text_has_a_tier_and_a_use(text: str, trigger: Trigger, acting: bool
 
 @given(st.floats(0, 1))
 def test_a_level_is_one_of_three_words(complexity: float) -> None:
-    assert level(complexity) in {"simple", "medium", "complex"}
-    assert (level(complexity) == "complex") == (complexity > COMPLEX)
+    assert complexity_level(complexity) in {"simple", "medium", "complex"}
+    assert (complexity_level(complexity) == "complex") == (complexity > COMPLEX)
 
 
 def test_a_very_long_text_costs_no_more_than_its_beginning() -> None:

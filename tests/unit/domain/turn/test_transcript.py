@@ -5,37 +5,37 @@ import pytest
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.turn.action import ActionResult, Effect, Spoke
 from opencrab.domain.turn.record import (
+    ActionCall,
     ActionIntent,
-    Answer,
     ApprovalDecision,
     ApprovalRequest,
-    Call,
+    BlobPointer,
     CallResult,
     CallState,
+    ModelAnswer,
     ModelIntent,
     ModelResult,
-    Pointer,
     Record,
 )
 from opencrab.domain.turn.transcript import Transcript
 
-WRITE = Call(id="c1_0", name="ws_write", arguments={"path": "メモ.md"})
-SAY = Call(id="c1_1", name="send_speech", arguments={"content": "こんにちは"})
+WRITE = ActionCall(id="c1_0", name="ws_write", arguments={"path": "メモ.md"})
+SAY = ActionCall(id="c1_1", name="send_speech", arguments={"content": "こんにちは"})
 
 
 def intent(n: int, *heard: str) -> ModelIntent:
     return ModelIntent(n=n, model="m", request_hash="h", reserved=0, heard=heard)
 
 
-def answered(n: int, *calls: Call, text: str = "") -> ModelResult:
-    return ModelResult(n=n, state=CallState.COMPLETED, answer=Answer(text=text, calls=calls))
+def answered(n: int, *calls: ActionCall, text: str = "") -> ModelResult:
+    return ModelResult(n=n, state=CallState.COMPLETED, answer=ModelAnswer(text=text, calls=calls))
 
 
 def ended(n: int, state: CallState) -> ModelResult:
     return ModelResult(n=n, state=state, error="away")
 
 
-def returned(n: int, call: Call, *effects: Spoke, ends: bool = False) -> CallResult:
+def returned(n: int, call: ActionCall, *effects: Spoke, ends: bool = False) -> CallResult:
     return CallResult(
         n=n,
         call_id=call.id,
@@ -46,13 +46,13 @@ def returned(n: int, call: Call, *effects: Spoke, ends: bool = False) -> CallRes
     )
 
 
-def running(n: int, call: Call) -> ActionIntent:
+def running(n: int, call: ActionCall) -> ActionIntent:
     return ActionIntent(
         n=n, call_id=call.id, name=call.name, effect=Effect.KEYED, argument_hash="h"
     )
 
 
-def asked(n: int, call: Call) -> ApprovalRequest:
+def asked(n: int, call: ActionCall) -> ApprovalRequest:
     return ApprovalRequest(
         n=n,
         call_id=call.id,
@@ -63,7 +63,7 @@ def asked(n: int, call: Call) -> ApprovalRequest:
     )
 
 
-def decided(n: int, call: Call, *, approved: bool) -> ApprovalDecision:
+def decided(n: int, call: ActionCall, *, approved: bool) -> ApprovalDecision:
     return ApprovalDecision(
         n=n, call_id=call.id, argument_hash=call.argument_hash, approved=approved, by="太郎"
     )
@@ -174,4 +174,4 @@ def test_an_approval_holds_for_exactly_the_stored_arguments(other: dict[str, str
 
 def test_a_pointer_must_be_resolved_before_it_is_read() -> None:
     with pytest.raises(AssertionError, match="pointer"):
-        Transcript.of((Pointer(n=1, sha256="0" * 64, size=1),))
+        Transcript.of((BlobPointer(n=1, sha256="0" * 64, size=1),))

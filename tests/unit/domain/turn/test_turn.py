@@ -13,14 +13,14 @@ from opencrab.domain.errors import Exhausted
 from opencrab.domain.money.budget import (
     INSTALLATION,
     WHOLE,
-    Draw,
+    BudgetDraw,
     Limits,
-    agent_scope,
-    heartbeat_scope,
-    public_scope,
-    session_scope,
+    agent_budget_scope,
+    heartbeat_budget_scope,
+    public_budget_scope,
+    session_budget_scope,
 )
-from opencrab.domain.turn.turn import Block, Stop, Trigger, Turn, TurnStatus, draws_for
+from opencrab.domain.turn.turn import Block, Stop, Trigger, Turn, TurnStatus, budget_draws_for_turn
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 LIMITS = Limits(turn_micro_usd=1_000, block_micro_usd=100)
@@ -46,7 +46,7 @@ def turn(**fields: Any) -> Turn:
 def returned(closing: Turn) -> dict[str, int]:
     """What a closing turn gives back to its agent's budget, by day."""
     draws = closing.returns(DAYS[0])
-    own = {d.day: -d.micro_usd for d in draws if d.scope == agent_scope(closing.agent_id)}
+    own = {d.day: -d.micro_usd for d in draws if d.scope == agent_budget_scope(closing.agent_id)}
     shared = {d.day: -d.micro_usd for d in draws if d.scope == INSTALLATION}
     assert own == shared
     return own
@@ -161,16 +161,18 @@ def asked_by(
 def test_a_block_counts_for_the_agents_day_and_the_installations(
     own: int | None, limit: int
 ) -> None:
-    agent, house = draws_for(*asked_by(), own)
-    assert agent == Draw(scope="agent:mika", day=DAYS[0], micro_usd=100, limit_micro_usd=limit)
+    agent, house = budget_draws_for_turn(*asked_by(), own)
+    assert agent == BudgetDraw(
+        scope="agent:mika", day=DAYS[0], micro_usd=100, limit_micro_usd=limit
+    )
     assert (house.scope, house.day, house.micro_usd) == (INSTALLATION, DAYS[0], 100)
     assert house.limit_micro_usd == LIMITS.installation_day_micro_usd
 
 
 def test_a_sessions_budget_has_no_days_and_is_asked_only_when_it_has_a_limit() -> None:
-    *_, last = draws_for(*asked_by(session_micro_usd=300), None)
-    assert last == Draw(scope="session:s1", day=WHOLE, micro_usd=100, limit_micro_usd=300)
-    assert len(draws_for(*asked_by(session_micro_usd=None), None)) == 2
+    *_, last = budget_draws_for_turn(*asked_by(session_micro_usd=300), None)
+    assert last == BudgetDraw(scope="session:s1", day=WHOLE, micro_usd=100, limit_micro_usd=300)
+    assert len(budget_draws_for_turn(*asked_by(session_micro_usd=None), None)) == 2
 
 
 @pytest.mark.parametrize(
@@ -180,13 +182,17 @@ def test_heartbeats_have_a_share_of_their_agents_day(
     own: int | None, percent: int, share: int
 ) -> None:
     asked = asked_by(Source.HEARTBEAT, Authority.SELF, heartbeat_percent=percent)
-    *_, last = draws_for(*asked, own)
-    assert last == Draw(scope="heartbeat:mika", day=DAYS[0], micro_usd=100, limit_micro_usd=share)
+    *_, last = budget_draws_for_turn(*asked, own)
+    assert last == BudgetDraw(
+        scope="heartbeat:mika", day=DAYS[0], micro_usd=100, limit_micro_usd=share
+    )
 
 
 def test_a_member_of_the_public_has_a_day_of_their_own() -> None:
-    *_, last = draws_for(*asked_by(authority=Authority.PUBLIC, public_user_day_micro_usd=5), None)
-    assert last == Draw(scope="public:owner", day=DAYS[0], micro_usd=100, limit_micro_usd=5)
+    *_, last = budget_draws_for_turn(
+        *asked_by(authority=Authority.PUBLIC, public_user_day_micro_usd=5), None
+    )
+    assert last == BudgetDraw(scope="public:owner", day=DAYS[0], micro_usd=100, limit_micro_usd=5)
 
 
 def test_a_turn_of_no_human_draws_from_the_day_of_the_public_person_that_it_goes_back_to() -> None:
@@ -194,8 +200,10 @@ def test_a_turn_of_no_human_draws_from_the_day_of_the_public_person_that_it_goes
     under = LIMITS.replaced(public_user_day_micro_usd=5)
     block = header.block_for(50, DAYS[0], under)
     assert block is not None
-    *_, last = draws_for(header, block, under, None)
-    assert last == Draw(scope="public:stranger", day=DAYS[0], micro_usd=100, limit_micro_usd=5)
+    *_, last = budget_draws_for_turn(header, block, under, None)
+    assert last == BudgetDraw(
+        scope="public:stranger", day=DAYS[0], micro_usd=100, limit_micro_usd=5
+    )
     older = header.model_dump(mode="json")
     del older["payer"]
     assert Turn.model_validate(older).public_payer is None
@@ -204,13 +212,13 @@ def test_a_turn_of_no_human_draws_from_the_day_of_the_public_person_that_it_goes
 
 def test_no_block_takes_from_more_than_five_budgets() -> None:
     asked = asked_by(Source.HEARTBEAT, Authority.PUBLIC, session_micro_usd=1)
-    scopes = [draw.scope for draw in draws_for(*asked, None)]
+    scopes = [draw.scope for draw in budget_draws_for_turn(*asked, None)]
     assert scopes == [
-        agent_scope("mika"),
+        agent_budget_scope("mika"),
         INSTALLATION,
-        session_scope("s1"),
-        heartbeat_scope("mika"),
-        public_scope("owner"),
+        session_budget_scope("s1"),
+        heartbeat_budget_scope("mika"),
+        public_budget_scope("owner"),
     ]
 
 
@@ -221,7 +229,7 @@ def test_a_turn_keeps_the_budgets_that_it_began_with() -> None:
     later = held.block_for(60, DAYS[1], LIMITS)
     assert later is not None
     assert later.scopes == ("session:s1",), "though sessions have no limit any more"
-    assert draws_for(held, later, LIMITS, None)[-1].limit_micro_usd is None
+    assert budget_draws_for_turn(held, later, LIMITS, None)[-1].limit_micro_usd is None
     begun = turn().reserving(50, turn().block_for(50, DAYS[0], LIMITS))
     assert begun.scopes == ()
     again = begun.block_for(60, DAYS[1], under)
@@ -259,7 +267,7 @@ def test_what_is_drawn_from_every_budget_was_spent_or_is_given_back(
             block = header.block_for(amount, day, limits)
         except Exhausted:
             continue
-        for draw in () if block is None else draws_for(header, block, limits, None):
+        for draw in () if block is None else budget_draws_for_turn(header, block, limits, None):
             drawn[draw.scope, draw.day] += draw.micro_usd
             scopes.add(draw.scope)
         # A provider may count more than was reserved.
@@ -267,7 +275,11 @@ def test_what_is_drawn_from_every_budget_was_spent_or_is_given_back(
         header = header.reserving(amount, block).settled(reserved=amount, cost=cost)
     back = header.returns(DAYS[0])
     # By what was really drawn, whatever the header says of it.
-    days = [drawn[agent_scope("mika"), day] for day in DAYS if drawn[agent_scope("mika"), day]]
+    days = [
+        drawn[agent_budget_scope("mika"), day]
+        for day in DAYS
+        if drawn[agent_budget_scope("mika"), day]
+    ]
     too_old = max(header.allowance - sum(days[-2:]), 0)
     assert len({(draw.scope, draw.day) for draw in back}) == len(back), "each budget once"
     assert all(draw.limit_micro_usd is None for draw in back), "never refused"
@@ -290,7 +302,7 @@ def test_what_a_vendor_says_beyond_a_free_price_is_taken_from_today() -> None:
     header = turn(allowance=-700, spent=700)
     changes = {(draw.scope, draw.day): draw.micro_usd for draw in header.returns("2026-02-19")}
     assert changes == {
-        (agent_scope("mika"), "2026-02-19"): 700,
+        (agent_budget_scope("mika"), "2026-02-19"): 700,
         (INSTALLATION, "2026-02-19"): 700,
     }
 

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.usage.aws_cost import CostEstimate, Meter, Sheet, Tariff, estimate
+from opencrab.domain.usage.aws_cost import (
+    CostEstimate,
+    Meter,
+    MeterPrice,
+    PriceSheet,
+    estimate_aws_cost,
+)
 
 AS_OF = "2025-06-01"
 PER_DOLLAR = 1_000_000
@@ -35,7 +41,7 @@ def amounts(found: CostEstimate) -> dict[str, dict[Meter, Decimal]]:
 
 
 def test_a_price_is_for_so_many_and_rounds_up() -> None:
-    tariff = Tariff(usd=Decimal("0.625"), per=1_000_000, as_of=AS_OF)  # type: ignore[arg-type]
+    tariff = MeterPrice(usd=Decimal("0.625"), per=1_000_000, as_of=AS_OF)  # type: ignore[arg-type]
     assert tariff.micro_usd(Decimal(0)) == 0
     assert tariff.micro_usd(Decimal(1)) == 1
     assert tariff.micro_usd(Decimal(8)) == 5
@@ -43,7 +49,7 @@ def test_a_price_is_for_so_many_and_rounds_up() -> None:
 
 
 def test_what_is_free_each_month_is_not_charged() -> None:
-    tariff = Tariff(usd=Decimal("0.1"), free=Decimal(10), as_of=AS_OF)  # type: ignore[arg-type]
+    tariff = MeterPrice(usd=Decimal("0.1"), free=Decimal(10), as_of=AS_OF)  # type: ignore[arg-type]
     assert [tariff.after_free(Decimal(count)) for count in (0, 10, 11)] == [0, 0, 100_000]
     assert tariff.micro_usd(Decimal(11)) == 1_100_000
 
@@ -54,8 +60,8 @@ def test_an_idle_month_is_what_stands_there_and_polls_and_beats() -> None:
         "functions": {"heartbeat": {"invocations": 1, "milliseconds": 500, "memory_mb": 512}},
     }
     polling = {"queues": 2, "pollers": 5, "wait_seconds": 20}
-    sheet = Sheet.of(table(standing={"alarms": 3}, polling=polling, heartbeat=beat))
-    assert amounts(estimate(sheet, 0))["idle"] == {
+    sheet = PriceSheet.of(table(standing={"alarms": 3}, polling=polling, heartbeat=beat))
+    assert amounts(estimate_aws_cost(sheet, 0))["idle"] == {
         Meter.ALARMS: 3,
         Meter.READ_UNITS: 525_600,
         Meter.SQS_REQUESTS: 1_314_000,
@@ -67,7 +73,7 @@ def test_an_idle_month_is_what_stands_there_and_polls_and_beats() -> None:
 
 def test_queues_without_order_have_a_price_of_their_own() -> None:
     polling = {"queues": 2, "standard_queues": 1, "pollers": 5, "wait_seconds": 20}
-    found = amounts(estimate(Sheet.of(table(polling=polling)), 0))["idle"]
+    found = amounts(estimate_aws_cost(PriceSheet.of(table(polling=polling)), 0))["idle"]
     assert found == {Meter.SQS_REQUESTS: 1_314_000, Meter.STANDARD_SQS_REQUESTS: 657_000}
 
 
@@ -77,30 +83,30 @@ def test_a_day_of_beats_is_a_beat_as_often_as_it_comes() -> None:
     free = {"usd": 1, "free": 1_500, "as_of": AS_OF}
     prices = {**table()["prices"], "lambda_requests": free}
     standing = {"lambda_requests": 1_000}
-    sheet = Sheet.of(table(prices=prices, standing=standing, beat=beat, beat_seconds=100))
-    found = estimate(sheet, 0).beating
+    sheet = PriceSheet.of(table(prices=prices, standing=standing, beat=beat, beat_seconds=100))
+    found = estimate_aws_cost(sheet, 0).beating
     assert {part.meter: part.amount for part in found.parts} == {
         Meter.WRITE_UNITS: 3_456,
         Meter.LAMBDA_REQUESTS: 864,
         Meter.LAMBDA_GB_SECONDS: Decimal("21.6"),
     }
     assert found.micro_usd - found.after_free_micro_usd == 500 * PER_DOLLAR
-    assert estimate(Sheet.of(table()), 0).beating.parts == ()
+    assert estimate_aws_cost(PriceSheet.of(table()), 0).beating.parts == ()
 
 
 def test_a_month_is_the_idle_one_with_its_turns() -> None:
     work = {"uses": {"write_units": 50}, "functions": {}}
-    sheet = Sheet.of(table(standing={"write_units": 7}, turn=work))
-    found = amounts(estimate(sheet, 30))
+    sheet = PriceSheet.of(table(standing={"write_units": 7}, turn=work))
+    found = amounts(estimate_aws_cost(sheet, 30))
     assert found["turns"] == {Meter.WRITE_UNITS: 50_000}
     assert found["month"] == {Meter.WRITE_UNITS: 1_507}
-    assert amounts(estimate(sheet, 0))["month"] == found["idle"]
+    assert amounts(estimate_aws_cost(sheet, 0))["month"] == found["idle"]
 
 
 def test_a_function_that_waits_for_its_model_is_paid_for_the_wait() -> None:
-    sheet = Sheet.of(table(model_seconds=4))
+    sheet = PriceSheet.of(table(model_seconds=4))
     for given_seconds, expected in ((None, 4_000), (0, 0), (9, 9_000)):
-        found = amounts(estimate(sheet, 1, model_seconds=given_seconds))["turns"]
+        found = amounts(estimate_aws_cost(sheet, 1, model_seconds=given_seconds))["turns"]
         assert found.get(Meter.LAMBDA_GB_SECONDS, 0) == expected
 
 
@@ -109,17 +115,17 @@ def test_a_client_that_waits_keeps_its_function_until_the_answer() -> None:
         "rest": {"invocations": 1, "milliseconds": 100, "memory_mb": 512, "waits_for": "answer"},
         "turn": {"invocations": 1, "milliseconds": 500, "memory_mb": 1024, "waits_for": "model"},
     }
-    sheet = Sheet.of(table(turn={"functions": functions}, model_seconds=2))
-    assert amounts(estimate(sheet, 1))["turns"][Meter.LAMBDA_GB_SECONDS] == 2_550
-    waited = amounts(estimate(sheet, 1, waiting=True))["turns"]
+    sheet = PriceSheet.of(table(turn={"functions": functions}, model_seconds=2))
+    assert amounts(estimate_aws_cost(sheet, 1))["turns"][Meter.LAMBDA_GB_SECONDS] == 2_550
+    waited = amounts(estimate_aws_cost(sheet, 1, waiting=True))["turns"]
     assert waited[Meter.LAMBDA_GB_SECONDS] == 2_550 + 1_250
 
 
 def test_turns_get_what_an_idle_month_left_of_the_free_tier() -> None:
     prices = {**table()["prices"], "write_units": {"usd": 1, "free": 1_200, "as_of": AS_OF}}
     work = {"uses": {"write_units": 1}, "functions": {}}
-    sheet = Sheet.of(table(prices=prices, standing={"write_units": 700}, turn=work))
-    found = estimate(sheet, 1_000)
+    sheet = PriceSheet.of(table(prices=prices, standing={"write_units": 700}, turn=work))
+    found = estimate_aws_cost(sheet, 1_000)
     assert found.idle.after_free_micro_usd == 0
     assert found.thousand_turns.micro_usd == 1_000 * PER_DOLLAR
     assert found.thousand_turns.after_free_micro_usd == 500 * PER_DOLLAR
@@ -138,7 +144,9 @@ def test_a_total_is_the_sum_of_its_parts_and_the_free_tier_only_helps(
     price = {"usd": "0.0000133334", "per": 7, "free": free, "as_of": AS_OF}
     prices = {**table()["prices"], "traces": price}
     work = {"uses": {"traces": each}, "functions": {}}
-    found = estimate(Sheet.of(table(prices=prices, standing={"traces": idle}, turn=work)), turns)
+    found = estimate_aws_cost(
+        PriceSheet.of(table(prices=prices, standing={"traces": idle}, turn=work)), turns
+    )
     for bill in (found.idle, found.thousand_turns, found.month):
         assert bill.micro_usd == sum(part.micro_usd for part in bill.parts)
         assert all(0 <= part.after_free_micro_usd <= part.micro_usd + 1 for part in bill.parts)
@@ -147,7 +155,7 @@ def test_a_total_is_the_sum_of_its_parts_and_the_free_tier_only_helps(
 
 def test_a_sheet_is_as_old_as_its_oldest_price() -> None:
     prices = {**table()["prices"], "traces": {"usd": 1, "as_of": "2019-03-02"}}
-    assert Sheet.of(table(prices=prices)).as_of.isoformat() == "2019-03-02"
+    assert PriceSheet.of(table(prices=prices)).as_of.isoformat() == "2019-03-02"
 
 
 @pytest.mark.parametrize(
@@ -169,7 +177,7 @@ def test_a_sheet_with_a_mistake_is_refused_by_its_place(
     changes: dict[str, Any], place: str
 ) -> None:
     with pytest.raises(Invalid) as refused:
-        Sheet.of(table(**changes))
+        PriceSheet.of(table(**changes))
     assert repr(place) in refused.value.message
     assert refused.value.field == place
     assert "config/aws-pricing.toml" in str(refused.value.cure)

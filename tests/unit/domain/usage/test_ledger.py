@@ -18,9 +18,9 @@ from opencrab.domain.usage.ledger import (
     Summary,
     UsageRow,
     group_usage,
-    is_row_id,
-    row_bounds,
-    summary,
+    is_ledger_row_id,
+    ledger_row_bounds,
+    usage_summary,
 )
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
@@ -60,7 +60,7 @@ TIMES = st.datetimes(
 def test_ids_sort_by_time(one: datetime, other: datetime) -> None:
     first, second = row(at=one), row(at=other)
     assert (first.id < second.id) == (one < other)
-    assert is_row_id(first.id)
+    assert is_ledger_row_id(first.id)
 
 
 def test_ids_of_one_moment_sort_by_turn_and_number() -> None:
@@ -72,26 +72,30 @@ def test_ids_of_one_moment_sort_by_turn_and_number() -> None:
 def test_a_span_holds_exactly_the_ids_of_its_times(
     at: datetime, since: datetime | None, until: datetime | None
 ) -> None:
-    low, high = row_bounds(since, until, None)
+    low, high = ledger_row_bounds(since, until, None)
     within = (since is None or since <= at) and (until is None or at < until)
     assert (low <= row(at=at).id < high) == within
 
 
 def test_a_span_is_the_same_in_every_zone() -> None:
-    assert row_bounds(NOW.astimezone(TOKYO), None, None) == row_bounds(NOW, None, None)
+    assert ledger_row_bounds(NOW.astimezone(TOKYO), None, None) == ledger_row_bounds(
+        NOW, None, None
+    )
 
 
 def test_what_comes_after_a_row_lies_before_it() -> None:
-    low, high = row_bounds(None, None, row().id)
+    low, high = ledger_row_bounds(None, None, row().id)
     assert low < row(at=NOW - timedelta(days=400)).id < high == row().id
-    assert row_bounds(None, NOW, row(at=NOW + timedelta(1)).id) == row_bounds(None, NOW, None)
+    assert ledger_row_bounds(None, NOW, row(at=NOW + timedelta(1)).id) == ledger_row_bounds(
+        None, NOW, None
+    )
 
 
 @pytest.mark.parametrize("after", ["", "x", "花", "20260217", "\ud83e", "20260217T090000.000000Z-"])
 def test_nothing_comes_after_something_else_than_a_row(after: str) -> None:
-    assert not is_row_id(after)
+    assert not is_ledger_row_id(after)
     with pytest.raises(Invalid) as refusal:
-        row_bounds(None, None, after)
+        ledger_row_bounds(None, None, after)
     assert (refusal.value.field, bool(refusal.value.cure)) == ("after", True)
 
 
@@ -107,8 +111,8 @@ def test_a_period_begins_so_long_ago() -> None:
 
 
 def test_no_calls_come_to_nothing() -> None:
-    assert summary(()) == Summary()
-    assert summary(()).mean_quality is None
+    assert usage_summary(()) == Summary()
+    assert usage_summary(()).mean_quality is None
 
 
 def test_a_summary_adds_up_and_means_leave_out_who_said_nothing() -> None:
@@ -124,7 +128,7 @@ def test_a_summary_adds_up_and_means_leave_out_who_said_nothing() -> None:
         row(state=CallState.FAILED, cost=0),
         row(state=CallState.UNKNOWN, cost=90),
     )
-    assert summary(iter(rows)) == Summary(
+    assert usage_summary(iter(rows)) == Summary(
         calls=4,
         answered=2,
         failed=1,
@@ -176,7 +180,7 @@ ROWS = st.lists(
 
 @given(rows=ROWS)
 def test_groups_hold_every_call_once(rows: list[UsageRow]) -> None:
-    groups, whole = group_usage(rows, Grouping.MODEL), summary(rows)
+    groups, whole = group_usage(rows, Grouping.MODEL), usage_summary(rows)
     assert sum(one.calls for one in groups.values()) == whole.calls == len(rows)
     assert sum(one.cost_micro_usd for one in groups.values()) == whole.cost_micro_usd
     costs = [one.cost_micro_usd for one in groups.values()]

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from opencrab.domain.workspace.note_template import has_placeholder, render_template
+from opencrab.domain.workspace.note_template import has_template_placeholder, render_template
 from tests.soak import count
 
 EXAMPLES = count("notes")
@@ -24,7 +24,7 @@ values = st.recursive(
 @often
 def test_every_template_takes_every_value(template: str, variables: dict[str, JsonValue]) -> None:
     text = render_template(template, variables)
-    if not any(has_placeholder(template, name) for name in variables):
+    if not any(has_template_placeholder(template, name) for name in variables):
         assert text == template
 
 

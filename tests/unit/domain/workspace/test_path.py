@@ -13,7 +13,7 @@ from opencrab.domain.workspace.path import (
     DEPTH,
     PATH_BYTES,
     SEGMENT_BYTES,
-    twin_key,
+    path_collision_key,
     workspace_path,
     workspace_prefix,
 )
@@ -74,7 +74,7 @@ def test_no_path_of_twenty_thousand_escapes(seed: str) -> None:
             check_inside(path)
             assert workspace_path(path) == path
             assert workspace_prefix(path) == path
-            assert twin_key(twin_key(path)) == twin_key(path)
+            assert path_collision_key(path_collision_key(path)) == path_collision_key(path)
 
 
 @settings(max_examples=examples(300))
@@ -205,11 +205,11 @@ def test_a_folder_may_end_in_one_slash() -> None:
     ],
 )
 def test_names_that_people_or_systems_confuse_are_twins(one: str, other: str) -> None:
-    assert twin_key(one) == twin_key(other)
+    assert path_collision_key(one) == path_collision_key(other)
 
 
 def test_different_names_are_no_twins() -> None:
-    assert len({twin_key(name) for name in ("a", "b", "か", "が", "カ", "海")}) == 6
+    assert len({path_collision_key(name) for name in ("a", "b", "か", "が", "カ", "海")}) == 6
 
 
 @pytest.mark.parametrize("character", ["a", "海"])

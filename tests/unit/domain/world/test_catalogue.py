@@ -9,12 +9,12 @@ import pytest
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.value import Language
 from opencrab.domain.world.catalogue import (
-    Field,
+    WorldField,
     WorldMessage,
-    from_wire,
-    inbound_messages,
-    outbound,
-    outbound_named,
+    inbound_world_messages,
+    outbound_message_by_name,
+    outbound_world_messages,
+    world_value_from_wire,
 )
 
 HASH = "ab" * 32
@@ -49,16 +49,16 @@ def example(message: WorldMessage) -> dict[str, Any]:
 
 
 def test_there_are_41_to_send_and_5_to_receive_each_with_a_code_and_a_name_of_its_own() -> None:
-    assert (len(outbound()), len(inbound_messages())) == (41, 5)
-    everything = (*outbound(), *inbound_messages())
+    assert (len(outbound_world_messages()), len(inbound_world_messages())) == (41, 5)
+    everything = (*outbound_world_messages(), *inbound_world_messages())
     assert len({message.code for message in everything}) == 46
     assert len({message.name for message in everything}) == 46
 
 
 def test_a_code_lies_in_the_range_of_its_daemon() -> None:
-    for message in outbound():
+    for message in outbound_world_messages():
         assert message.code >> 8 == DAEMONS[message.other], message.name
-    counted = Counter(message.other for message in outbound())
+    counted = Counter(message.other for message in outbound_world_messages())
     assert counted == {
         "Nexus": 3,
         "Vault": 11,
@@ -71,32 +71,38 @@ def test_a_code_lies_in_the_range_of_its_daemon() -> None:
 
 
 def test_rows_say_what_the_original_says() -> None:
-    codes = {message.name: message.code for message in (*outbound(), *inbound_messages())}
+    codes = {
+        message.name: message.code
+        for message in (*outbound_world_messages(), *inbound_world_messages())
+    }
     assert codes["AGENT_STATUS"] == 0x0102
     assert codes["REGISTRY_QUERY"] == 0x020A
     assert codes["BOUNTY_CLAIM"] == 0x0311
     assert codes["WEB_REQUEST"] == 0x0700
     assert codes["EVENT"] == 0x0012
-    snap = outbound_named("SNAP_CREATE")
+    snap = outbound_message_by_name("SNAP_CREATE")
     assert snap.notation == "CreateSnap {parent, root, author, message, proof, signature}"
-    entry = outbound_named("ENTRY_GET")
-    assert entry.fields == (Field("entry_id", "Hash256"), Field("version", "u32", optional=True))
+    entry = outbound_message_by_name("ENTRY_GET")
+    assert entry.fields == (
+        WorldField("entry_id", "Hash256"),
+        WorldField("version", "u32", optional=True),
+    )
     assert entry.notation == "{entry_id: Hash256, version: Option<u32>}"
-    assert outbound_named("TRANSFER").notation == "Transfer"
-    assert outbound_named("TRANSFER").descriptions[Language.JA] == "通貨を送金"
+    assert outbound_message_by_name("TRANSFER").notation == "Transfer"
+    assert outbound_message_by_name("TRANSFER").descriptions[Language.JA] == "通貨を送金"
 
 
 def test_what_is_required_is_missed_and_what_is_unknown_is_named() -> None:
-    vote = outbound_named("PROPOSAL_VOTE")
+    vote = outbound_message_by_name("PROPOSAL_VOTE")
     with pytest.raises(Invalid, match="lacks weight"):
         vote.to_wire({"proposal_id": HASH, "vote": True})
     with pytest.raises(Invalid, match="has no color"):
         vote.to_wire({"proposal_id": HASH, "vote": True, "weight": 1, "color": "red"})
-    assert outbound_named("ENTRY_GET").to_wire({"entry_id": HASH}) == {
+    assert outbound_message_by_name("ENTRY_GET").to_wire({"entry_id": HASH}) == {
         "entry_id": bytes.fromhex(HASH)
     }
     with pytest.raises(NotFound):
-        outbound_named("TICK_ALLOC")
+        outbound_message_by_name("TICK_ALLOC")
 
 
 @pytest.mark.parametrize(
@@ -115,13 +121,13 @@ def test_what_is_required_is_missed_and_what_is_unknown_is_named() -> None:
     ],
 )
 def test_a_value_of_another_type_is_refused(name: str, field: str, value: object) -> None:
-    message = outbound_named(name)
+    message = outbound_message_by_name(name)
     with pytest.raises(Invalid):
         message.to_wire({**example(message), field: value})
 
 
 def test_what_comes_from_the_wire_is_json() -> None:
-    assert from_wire({"id": bytes.fromhex(HASH), 1: [b"\x01", None]}) == {
+    assert world_value_from_wire({"id": bytes.fromhex(HASH), 1: [b"\x01", None]}) == {
         "id": HASH,
         "1": ["01", None],
     }
@@ -130,4 +136,4 @@ def test_what_comes_from_the_wire_is_json() -> None:
         nested = [nested]
     for wrong in (nested, {"x": float("inf")}, {None: 1}, {"x": object()}):
         with pytest.raises(Invalid):
-            from_wire(wrong)
+            world_value_from_wire(wrong)

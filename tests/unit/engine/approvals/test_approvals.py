@@ -10,7 +10,12 @@ from opencrab.domain.errors import Conflict, NotFound, Refused
 from opencrab.domain.turn.record import ApprovalDecision
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.engine.approvals import approvals
-from opencrab.engine.approvals.approvals import Decider, decide, find, sweep_approvals
+from opencrab.engine.approvals.approvals import (
+    Decider,
+    decide_approval,
+    find_approval,
+    sweep_approvals,
+)
 from tests.unit.engine.approving import CALL, DELEGATE, OWNER, STRANGER, asked, later, with_rules
 from tests.unit.engine.known_world import World
 
@@ -43,7 +48,9 @@ def test_a_decision_is_recorded_for_the_exact_arguments_and_queues_the_turn(
 ) -> None:
     approval = asked(world)
     drained(world)
-    made = decide(world.runtime, approval.id, approved=approved, who=OWNER, reason="いいよ")
+    made = decide_approval(
+        world.runtime, approval.id, approved=approved, who=OWNER, reason="いいよ"
+    )
     assert made.state is (ApprovalState.APPROVED if approved else ApprovalState.REJECTED)
     assert (made.by, made.reason, made.decided_at) == ("owner", "いいよ", world.clock.now())
     (decision,) = decisions(world, approval)
@@ -62,51 +69,51 @@ def test_whoever_decides_sees_whether_foreign_words_were_read_before(
 
 def test_a_decision_is_made_once(world: World) -> None:
     approval = asked(world)
-    made = decide(world.runtime, approval.id, approved=True, who=OWNER)
-    assert decide(world.runtime, approval.id, approved=True, who=OWNER) == made
+    made = decide_approval(world.runtime, approval.id, approved=True, who=OWNER)
+    assert decide_approval(world.runtime, approval.id, approved=True, who=OWNER) == made
     for other in (DELEGATE, STRANGER, Decider("second-owner", is_owner=True)):
         with pytest.raises(Conflict, match="approved already"):
-            decide(world.runtime, approval.id, approved=True, who=other)
+            decide_approval(world.runtime, approval.id, approved=True, who=other)
     with pytest.raises(Conflict, match="approved already"):
-        decide(world.runtime, approval.id, approved=False, who=OWNER)
+        decide_approval(world.runtime, approval.id, approved=False, who=OWNER)
     assert len(decisions(world, approval)) == 1
 
 
 def test_what_does_not_exist_cannot_be_decided(world: World) -> None:
     with pytest.raises(NotFound):
-        decide(world.runtime, "nothing", approved=True, who=OWNER)
+        decide_approval(world.runtime, "nothing", approved=True, who=OWNER)
 
 
 @pytest.mark.parametrize("who", [DELEGATE, STRANGER])
 def test_nobody_decides_for_the_owner_unless_named(world: World, who: Decider) -> None:
     approval = asked(world)
     with pytest.raises(Refused):
-        decide(world.runtime, approval.id, approved=True, who=who)
-    assert find(world.runtime.home.facts, approval.id) == approval
+        decide_approval(world.runtime, approval.id, approved=True, who=who)
+    assert find_approval(world.runtime.home.facts, approval.id) == approval
     assert decisions(world, approval) == []
 
 
 def test_a_delegate_decides_at_once_where_nothing_escalates(world: World) -> None:
     approval = asked(world, delegates=("taro",))
     with pytest.raises(Refused):
-        decide(world.runtime, approval.id, approved=True, who=STRANGER)
-    assert decide(world.runtime, approval.id, approved=True, who=DELEGATE).by == "taro"
+        decide_approval(world.runtime, approval.id, approved=True, who=STRANGER)
+    assert decide_approval(world.runtime, approval.id, approved=True, who=DELEGATE).by == "taro"
 
 
 def test_a_delegate_waits_for_escalation_and_the_owner_does_not(world: World) -> None:
     first, second = (asked(world, delegates=("taro",), escalate_minutes=30) for _ in range(2))
     with pytest.raises(Refused, match="until"):
-        decide(world.runtime, first.id, approved=True, who=DELEGATE)
-    decide(world.runtime, second.id, approved=True, who=OWNER)
+        decide_approval(world.runtime, first.id, approved=True, who=DELEGATE)
+    decide_approval(world.runtime, second.id, approved=True, who=OWNER)
     later(world, 30)
-    assert decide(world.runtime, first.id, approved=False, who=DELEGATE).by == "taro"
+    assert decide_approval(world.runtime, first.id, approved=False, who=DELEGATE).by == "taro"
 
 
 def test_a_delegate_who_was_taken_back_decides_no_more(world: World) -> None:
     approval = asked(world, delegates=("taro",))
     with_rules(world)
     with pytest.raises(Refused):
-        decide(world.runtime, approval.id, approved=True, who=DELEGATE)
+        decide_approval(world.runtime, approval.id, approved=True, who=DELEGATE)
 
 
 def test_an_escalation_is_marked_once_and_spoils_no_decision(world: World) -> None:
@@ -114,8 +121,8 @@ def test_an_escalation_is_marked_once_and_spoils_no_decision(world: World) -> No
     assert sweep_approvals(world.runtime) == 0
     later(world, 5)
     assert [sweep_approvals(world.runtime) for _ in range(2)] == [1, 0]
-    assert find(world.runtime.home.facts, approval.id).escalated
-    assert decide(world.runtime, approval.id, approved=True, who=DELEGATE).escalated
+    assert find_approval(world.runtime.home.facts, approval.id).escalated
+    assert decide_approval(world.runtime, approval.id, approved=True, who=DELEGATE).escalated
 
 
 @pytest.mark.parametrize("by_sweep", [True, False])
@@ -126,8 +133,8 @@ def test_what_expires_is_rejected_and_its_turn_goes_on(world: World, *, by_sweep
     if by_sweep:
         assert sweep_approvals(world.runtime) == 1
     with pytest.raises(Conflict, match="expired already"):
-        decide(world.runtime, approval.id, approved=True, who=OWNER)
-    found = find(world.runtime.home.facts, approval.id)
+        decide_approval(world.runtime, approval.id, approved=True, who=OWNER)
+    found = find_approval(world.runtime.home.facts, approval.id)
     assert (found.state, found.by) == (ApprovalState.EXPIRED, "nobody")
     (decision,) = decisions(world, approval)
     assert (decision.approved, decision.reason[:7]) == (False, "expired")
@@ -143,8 +150,8 @@ def test_what_a_stopped_turn_asked_is_withdrawn(world: World, *, by_sweep: bool)
     if by_sweep:
         assert sweep_approvals(world.runtime) == 1
     with pytest.raises(Conflict, match="withdrawn already"):
-        decide(world.runtime, approval.id, approved=True, who=OWNER)
-    assert find(world.runtime.home.facts, approval.id).state is ApprovalState.WITHDRAWN
+        decide_approval(world.runtime, approval.id, approved=True, who=OWNER)
+    assert find_approval(world.runtime.home.facts, approval.id).state is ApprovalState.WITHDRAWN
     assert decisions(world, approval) == []
 
 
@@ -155,30 +162,36 @@ def test_a_question_that_a_worker_looks_at_again_is_not_withdrawn(world: World) 
     resumed = world.runtime.home.journal.resume(approval.turn_id)
     if resumed.status is TurnStatus.QUEUED:
         with pytest.raises(Conflict, match="just now"):
-            decide(world.runtime, approval.id, approved=True, who=OWNER)
+            decide_approval(world.runtime, approval.id, approved=True, who=OWNER)
     assert sweep_approvals(world.runtime) == 0
-    assert find(world.runtime.home.facts, approval.id).state is ApprovalState.PENDING
+    assert find_approval(world.runtime.home.facts, approval.id).state is ApprovalState.PENDING
 
 
 def test_open_ones_come_oldest_first_and_decided_ones_newest_first(world: World) -> None:
     made = [asked(world) for _ in range(3)]
     ids = [approval.id for approval in made]
-    assert [one.id for one in approvals.page(world.runtime.home.facts, decided=False)] == ids
+    assert [
+        one.id for one in approvals.page_of_approvals(world.runtime.home.facts, decided=False)
+    ] == ids
     for one in (made[1], made[0], made[2]):
-        decide(world.runtime, one.id, approved=True, who=OWNER)
-    decided = [one.id for one in approvals.page(world.runtime.home.facts, decided=True)]
+        decide_approval(world.runtime, one.id, approved=True, who=OWNER)
+    decided = [
+        one.id for one in approvals.page_of_approvals(world.runtime.home.facts, decided=True)
+    ]
     assert decided == ids[::-1]
-    after = approvals.page(world.runtime.home.facts, decided=True, after=decided[0], limit=1)
+    after = approvals.page_of_approvals(
+        world.runtime.home.facts, decided=True, after=decided[0], limit=1
+    )
     assert [one.id for one in after] == [ids[1]]
 
 
 def test_the_exact_arguments_come_from_the_journal(world: World) -> None:
     approval = asked(world)
-    assert approvals.call_of(world.runtime.home, approval) == CALL
+    assert approvals.call_awaiting_approval(world.runtime.home, approval) == CALL
     other = approval.replaced(argument_hash="0" * 64)
-    assert approvals.call_of(world.runtime.home, other) is None
+    assert approvals.call_awaiting_approval(world.runtime.home, other) is None
     gone = approval.replaced(turn_id="gone")
-    assert approvals.call_of(world.runtime.home, gone) is None
+    assert approvals.call_awaiting_approval(world.runtime.home, gone) is None
 
 
 def test_a_sweep_goes_on_after_one_that_fails(world: World) -> None:
@@ -189,5 +202,7 @@ def test_a_sweep_goes_on_after_one_that_fails(world: World) -> None:
     world.runtime.home.facts.commit(fact.holding(lost))
     later(world, 2)
     assert sweep_approvals(world.runtime) == 2
-    states: list[Any] = [find(world.runtime.home.facts, one.id).state for one in (gone, fine)]
+    states: list[Any] = [
+        find_approval(world.runtime.home.facts, one.id).state for one in (gone, fine)
+    ]
     assert states == [ApprovalState.WITHDRAWN, ApprovalState.EXPIRED]

@@ -12,10 +12,16 @@ from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.approvals.approval import GRANT, Grant
 from opencrab.domain.approvals.policy import ApprovalPolicy, Policy, needs_approval
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound
-from opencrab.engine.approvals.approvals import ruling
-from opencrab.engine.approvals.grants import MOST, NewGrant, grant, grants, revoke
+from opencrab.engine.approvals.approvals import approval_ruling
+from opencrab.engine.approvals.grants import (
+    MOST,
+    NewGrant,
+    grant_approval_in_advance,
+    open_grants,
+    revoke_grant,
+)
 from tests.soak import count
 from tests.unit.engine.known_world import NOW, World
 
@@ -34,20 +40,20 @@ class Kept:
         self.facts = [new_fact("ken", GRANT, each.id, each) for each in grants]
         self.reads = 0
 
-    def page(self, owner: str, kind: str, **_limits: Any) -> tuple[Fact, ...]:
+    def page(self, owner: str, kind: str, **_limits: Any) -> tuple[Document, ...]:
         self.reads += 1
         return tuple(fact for fact in self.facts if (fact.owner, fact.kind) == (owner, kind))
 
-    def get(self, owner: str, kind: str, fact_id: str) -> Fact | None:
+    def get(self, owner: str, kind: str, fact_id: str) -> Document | None:
         raise AssertionError("nobody asks for one")
 
-    def several(self, owner: str, *names: tuple[str, str]) -> tuple[Fact, ...]:
+    def several(self, owner: str, *names: tuple[str, str]) -> tuple[Document, ...]:
         raise AssertionError("nobody asks for some")
 
-    def due(self, kind: str, now: datetime, limit: int) -> tuple[Fact, ...]:
+    def due(self, kind: str, now: datetime, limit: int) -> tuple[Document, ...]:
         raise AssertionError("nobody asks what is due")
 
-    def commit(self, *facts: Fact, due: tuple[Any, ...] = ()) -> None:
+    def commit(self, *facts: Document, due: tuple[Any, ...] = ()) -> None:
         raise AssertionError("a ruling writes nothing")
 
 
@@ -107,7 +113,7 @@ def test_a_ruling_never_lets_more_run_than_policy_and_grants_say(
     tainted: bool,  # noqa: FBT001
 ) -> None:
     kept, (action, impact, touches) = Kept(there), call
-    found = ruling(kept, ken(policy), *call, tainted=tainted, now=NOW)
+    found = approval_ruling(kept, ken(policy), *call, tainted=tainted, now=NOW)
     asks = needs_approval(action, impact, policy, tainted=tainted)
     if tainted and impact in OUTSIDE:
         assert found.ask
@@ -128,7 +134,7 @@ def test_a_ruling_never_lets_more_run_than_policy_and_grants_say(
 @pytest.fixture
 def granted(world: World) -> Grant:
     new = NewGrant(actions=("ws_write",), touches="notes/", calls=2, hours=1)
-    return grant(world.runtime, "ken", new, by="owner", grant_id="g1")
+    return grant_approval_in_advance(world.runtime, "ken", new, by="owner", grant_id="g1")
 
 
 def rule(world: World, touches: str = "notes/海.md", **changes: Any) -> Any:
@@ -136,7 +142,7 @@ def rule(world: World, touches: str = "notes/海.md", **changes: Any) -> Any:
     facts: dict[str, Any] = {"tainted": False, "now": world.clock.now()} | changes
     agent = ken(ApprovalPolicy.STRICT)
     home = world.runtime.home
-    return ruling(home.facts, agent, "ws_write", Impact.SELF, touches, **facts)
+    return approval_ruling(home.facts, agent, "ws_write", Impact.SELF, touches, **facts)
 
 
 def test_a_grant_is_good_for_so_many_calls(world: World, granted: Grant) -> None:
@@ -145,7 +151,7 @@ def test_a_grant_is_good_for_so_many_calls(world: World, granted: Grant) -> None
         assert found.spend.read(Grant).used == used
         world.runtime.home.facts.commit(found.spend)
     assert rule(world).ask
-    assert grants(world.runtime, "ken") == (granted.replaced(used=2),)
+    assert open_grants(world.runtime, "ken") == (granted.replaced(used=2),)
 
 
 def test_a_grant_names_what_is_touched_as_it_is(world: World, granted: Grant) -> None:
@@ -161,7 +167,7 @@ def test_two_calls_cannot_spend_the_same_leave(world: World, granted: Grant) -> 
     world.runtime.home.facts.commit(first.spend)
     with pytest.raises(Changed):
         world.runtime.home.facts.commit(second.spend)
-    assert grants(world.runtime, "ken")[0].used == 1
+    assert open_grants(world.runtime, "ken")[0].used == 1
     assert granted.used == 0
 
 
@@ -171,32 +177,34 @@ def test_a_grant_covers_only_what_it_names_until_its_end(world: World, granted: 
     assert rule(world, now=granted.until - timedelta(seconds=1)).spend
     assert rule(world, now=granted.until).ask
     world.clock.advance(3_600)
-    assert grants(world.runtime, "ken") == ()
+    assert open_grants(world.runtime, "ken") == ()
 
 
 def test_a_grant_is_taken_back_once_and_for_all(world: World, granted: Grant) -> None:
-    assert revoke(world.runtime.home.facts, "ken", granted.id) == granted
+    assert revoke_grant(world.runtime.home.facts, "ken", granted.id) == granted
     assert rule(world).ask
     with pytest.raises(NotFound):
-        revoke(world.runtime.home.facts, "ken", granted.id)
+        revoke_grant(world.runtime.home.facts, "ken", granted.id)
 
 
 def test_the_same_grant_again_is_answered_and_another_is_not(world: World, granted: Grant) -> None:
     world.runtime.home.facts.commit(rule(world).spend)
     world.clock.advance(60)
     same = NewGrant(actions=("ws_write",), touches="notes/", calls=2, hours=1)
-    again = grant(world.runtime, "ken", same, by="owner", grant_id="g1")
+    again = grant_approval_in_advance(world.runtime, "ken", same, by="owner", grant_id="g1")
     assert again == granted.replaced(used=1)
     with pytest.raises(Conflict):
-        grant(world.runtime, "ken", same.replaced(calls=3), by="owner", grant_id="g1")
+        grant_approval_in_advance(
+            world.runtime, "ken", same.replaced(calls=3), by="owner", grant_id="g1"
+        )
 
 
 def test_there_are_not_more_grants_than_anybody_can_watch(world: World) -> None:
     new = NewGrant(impacts=(Impact.SELF,), calls=1, hours=1)
     for number in range(MOST):
-        grant(world.runtime, "ken", new, by="owner", grant_id=f"g{number}")
+        grant_approval_in_advance(world.runtime, "ken", new, by="owner", grant_id=f"g{number}")
     with pytest.raises(Conflict, match="50 grants"):
-        grant(world.runtime, "ken", new, by="owner", grant_id="one-more")
+        grant_approval_in_advance(world.runtime, "ken", new, by="owner", grant_id="one-more")
 
 
 @pytest.mark.parametrize(
@@ -229,7 +237,7 @@ def test_a_grant_that_makes_no_sense_is_refused(
 ) -> None:
     new = NewGrant(actions=("ws_write",), calls=1, hours=1).replaced(**changes)
     with pytest.raises(Invalid) as refused:
-        grant(world.runtime, "ken", new, by="owner", grant_id="g1")
+        grant_approval_in_advance(world.runtime, "ken", new, by="owner", grant_id="g1")
     assert refused.value.field == field
     with pytest.raises(NotFound):
-        grants(world.runtime, "nobody")
+        open_grants(world.runtime, "nobody")

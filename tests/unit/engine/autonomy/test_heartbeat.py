@@ -12,12 +12,17 @@ import pytest
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.agents.agent_state import Agenda
 from opencrab.domain.agents.heartbeat import Heartbeat
-from opencrab.domain.autonomy.vital_signs import VITALS, slot_of
+from opencrab.domain.autonomy.vital_signs import VITALS, heartbeat_slot
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.engine.agents import vital_signs
-from opencrab.engine.autonomy.heartbeat import Decided, beat, deliver_beat, sweep_beats
-from opencrab.engine.autonomy.heartbeat_decision import own_session
+from opencrab.engine.autonomy.heartbeat import (
+    HeartbeatResult,
+    deliver_heartbeat,
+    run_heartbeat,
+    sweep_heartbeats,
+)
+from opencrab.engine.autonomy.heartbeat_decision import agents_own_session
 from opencrab.engine.autonomy.sweep import sweep
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.clock import Clock
@@ -113,7 +118,7 @@ def test_a_crash_at_any_call_of_a_beat_loses_and_doubles_no_turn(
         mortal = Mortal(calls, after=after)
         runtime = replace(house.runtime, home=mortal.around(house.runtime.home))
         try:
-            sweep_beats(runtime)
+            sweep_heartbeats(runtime)
         except Killed:
             survived = False
         else:
@@ -143,7 +148,7 @@ def test_a_crash_at_any_call_of_a_beat_loses_and_doubles_no_turn(
     ],
 )
 def test_a_message_that_names_no_beat_is_buried(house: House, body: object) -> None:
-    assert deliver_beat(house.runtime, told(body)) is MessageOutcome.FINISHED
+    assert deliver_heartbeat(house.runtime, told(body)) is MessageOutcome.FINISHED
     ((buried, reason),) = house.home.beats.dead(5)
     assert (buried, reason) == (told(body).body, "a message of unknown form")
 
@@ -153,11 +158,11 @@ def test_early_beats_wait_and_late_repeated_future_and_foreign_ones_are_dropped(
 ) -> None:
     living(house, "crab", SPEAKS)
     tell(house, "crab")
-    slot = slot_of(signs(house, "crab").next_beat_at)
+    slot = heartbeat_slot(signs(house, "crab").next_beat_at)
     house.clock.advance(31)
 
     def deliver(at: int, agent: str = "crab") -> MessageOutcome:
-        return deliver_beat(house.runtime, told({"v": 1, "agent": agent, "slot": at}))
+        return deliver_heartbeat(house.runtime, told({"v": 1, "agent": agent, "slot": at}))
 
     assert deliver(slot) is MessageOutcome.CONTINUE
     house.clock.advance(30)
@@ -181,7 +186,7 @@ def test_agents_that_sleep_or_have_retired_do_not_beat_whatever_their_signs_say(
     minutes(house, 3, step=30)
     assert log(house, "crab") == []
     assert house.home.facts.due(VITALS, house.clock.now(), 10) == ()
-    assert beat(house.runtime, "crab", slot_of(START)) is Decided.DROPPED
+    assert run_heartbeat(house.runtime, "crab", heartbeat_slot(START)) is HeartbeatResult.DROPPED
 
 
 def test_an_agent_that_is_gone_leaves_no_signs_and_unreadable_ones_stop_nobody(
@@ -191,22 +196,22 @@ def test_an_agent_that_is_gone_leaves_no_signs_and_unreadable_ones_stop_nobody(
         living(house, name, SPEAKS)
         tell(house, name)
     house.lose_agent("crab")
-    broken = Fact(owner="worm", kind=VITALS, id=VITALS, body={"agent_id": "worm"}, due_at=START)
+    broken = Document(owner="worm", kind=VITALS, id=VITALS, body={"agent_id": "worm"}, due_at=START)
     house.home.facts.commit(broken)
     minutes(house, 2, step=30)
-    assert vital_signs.stored_signs(house.runtime.home.facts, "crab") is None
+    assert vital_signs.stored_vital_signs(house.runtime.home.facts, "crab") is None
     assert len(log(house, "clam")) == 1
 
 
 def test_signs_that_an_index_had_too_late_are_read_again(house: House) -> None:
     living(house, "crab", SPEAKS)
-    stale = vital_signs.stored_signs(house.runtime.home.facts, "crab")
+    stale = vital_signs.stored_vital_signs(house.runtime.home.facts, "crab")
     assert stale is not None
     tell(house, "crab")
     house.clock.advance(61)
-    slot = slot_of(signs(house, "crab").next_beat_at)
-    assert beat(house.runtime, "crab", slot, found=stale) is Decided.TURN
-    assert beat(house.runtime, "crab", slot, found=stale) is Decided.DROPPED
+    slot = heartbeat_slot(signs(house, "crab").next_beat_at)
+    assert run_heartbeat(house.runtime, "crab", slot, found=stale) is HeartbeatResult.TURN
+    assert run_heartbeat(house.runtime, "crab", slot, found=stale) is HeartbeatResult.DROPPED
 
 
 def test_after_a_clock_was_set_back_beats_go_on_as_soon_as_anything_happens(house: House) -> None:
@@ -272,14 +277,14 @@ def test_no_crash_lets_an_agent_sleep_while_an_event_waits_for_it(
         house = House(HOMES[0], folder)
         name = living(house, "crab", SPEAKS)
         if asleep:
-            vital_signs.put_to_sleep(house.runtime, name)
+            vital_signs.put_agent_to_sleep(house.runtime, name)
         awake, mortal = house.runtime, Mortal(calls, after=after)
         house.runtime = replace(awake, home=mortal.around(awake.home))
         try:
             if asleep:
                 tell(house, name)
             else:
-                vital_signs.put_to_sleep(house.runtime, name)
+                vital_signs.put_agent_to_sleep(house.runtime, name)
         except Killed:
             pass
         else:
@@ -298,7 +303,7 @@ def test_what_comes_while_an_agent_falls_asleep_keeps_it_awake(house: House) -> 
     name = living(house, "crab", SPEAKS)
     saving = Saving(house.home.agents, lambda: tell(house, name))
     home = replace(house.runtime.home, agents=cast(Any, saving))
-    vital_signs.put_to_sleep(replace(house.runtime, home=home), name)
+    vital_signs.put_agent_to_sleep(replace(house.runtime, home=home), name)
     assert signs(house, name).status is AgentStatus.ACTIVE
     before = house.home.agents.get(name).agent
     note(house, name, in_vain=99)
@@ -313,7 +318,7 @@ def test_more_overdue_agents_than_one_sweep_decides_go_through_the_queue(house: 
     for number in range(105):
         living(house, f"crab{number}", interval_seconds=211)
     house.clock.advance(300)
-    found = sweep_beats(house.runtime)
+    found = sweep_heartbeats(house.runtime)
     assert (found.idle, found.queued) == (100, 5)
     assert drain(house) == 5
     assert {signs(house, f"crab{number}").beats for number in range(105)} == {1}
@@ -324,9 +329,9 @@ def test_a_changed_interval_begins_anew_and_what_an_agent_wants_is_reviewed(hous
     profile = house.home.agents.get("crab")
     changed = profile.agent.replaced(heartbeat=Heartbeat(interval_seconds=127))
     profile = profile.replaced(agent=house.home.agents.save(changed))
-    told_signs = vital_signs.bring_to_life(house.runtime, profile)
+    told_signs = vital_signs.create_vital_signs(house.runtime, profile)
     assert (told_signs.next_beat_at - house.clock.now()).total_seconds() == 127
-    assert vital_signs.bring_to_life(house.runtime, profile) == told_signs
+    assert vital_signs.create_vital_signs(house.runtime, profile) == told_signs
     note(house, "crab", goal_at=START, reviewed_at=START)
     house.clock.advance(3_601)
     sweep(house.runtime)
@@ -335,6 +340,6 @@ def test_a_changed_interval_begins_anew_and_what_an_agent_wants_is_reviewed(hous
 
 
 def test_an_agents_own_session_is_private_and_always_the_same() -> None:
-    session = own_session("crab", START)
-    assert session == own_session("crab", START)
+    session = agents_own_session("crab", START)
+    assert session == agents_own_session("crab", START)
     assert (session.hearing, session.agent_ids) == (Hearing.PRIVATE, ("crab",))

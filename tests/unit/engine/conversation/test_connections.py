@@ -24,7 +24,7 @@ from opencrab.domain.errors import (
     Unavailable,
 )
 from opencrab.domain.identifier import content_hash
-from opencrab.engine.access.api_keys import create_key
+from opencrab.engine.access.api_keys import create_api_key
 from opencrab.engine.conversation import connections
 from opencrab.engine.conversation.connections import (
     CONNECTION,
@@ -37,18 +37,18 @@ from opencrab.engine.conversation.connections import (
     TICKET,
     WINDOW_SECONDS,
     Flooding,
-    Holders,
+    KeyHolders,
 )
-from opencrab.engine.conversation.live import Visible, Watched
+from opencrab.engine.conversation.live import VisibleKinds, WatchTarget
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.admission import admit_message
 from tests.contract.example import NOW, profile, session
 from tests.contract.homes import HOMES, OpenHome
 from tests.unit.engine.known_world import NoModels
 from tests.unit.gateways.websocket.connected import Contested
 
-S1, S2 = (Watched(kind="session", id=each) for each in ("s1", "s2"))
-HANA = Watched(kind="agent", id="hana")
+S1, S2 = (WatchTarget(kind="session", id=each) for each in ("s1", "s2"))
+HANA = WatchTarget(kind="agent", id="hana")
 ODD = "BFHPhfCWIAMCKlQ="
 """A connection's id as API Gateway makes them."""
 
@@ -69,7 +69,7 @@ class Place:
         self.hash = self.made.hash
 
     def key(self, scope: Scope) -> tuple[str, ApiKey]:
-        return create_key(self.runtime, name=f"{scope} 鍵", scope=scope)
+        return create_api_key(self.runtime, name=f"{scope} 鍵", scope=scope)
 
     def contested(self, times: int) -> Runtime:
         """The installation where so many writes come too late."""
@@ -86,19 +86,25 @@ class Place:
                 authority=Authority.USER,
                 parts=(TextPart(text=text),),
             )
-            admit(self.runtime, "s1", message)
+            admit_message(self.runtime, "s1", message)
 
-    def watch(self, watched: Watched, connection_id: str = ODD, after: int | None = None) -> int:
-        sight = Visible()
-        return connections.watch(self.runtime, connection_id, watched, sight, after).place
+    def watch(
+        self, watched: WatchTarget, connection_id: str = ODD, after: int | None = None
+    ) -> int:
+        sight = VisibleKinds()
+        return connections.watch_from_connection(
+            self.runtime, connection_id, watched, sight, after
+        ).place
 
     def told(self, connection_id: str = ODD) -> list[str]:
         (fact,) = [
             each
-            for each in connections.watchers(self.runtime, S1)
+            for each in connections.watchers_of(self.runtime, S1)
             if connections.connection_id_of(each) == connection_id
         ]
-        return [line.text for line in connections.told_next(self.runtime.home, "s1", fact)]
+        return [
+            line.text for line in connections.claim_lines_for_watcher(self.runtime.home, "s1", fact)
+        ]
 
 
 @pytest.fixture(params=HOMES, ids=lambda opens: opens.__name__)
@@ -112,44 +118,44 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 
 
 def test_a_ticket_is_used_once_and_is_kept_as_a_hash(place: Place) -> None:
-    ticket, _ = connections.issue_ticket(place.runtime, place.hash)
+    ticket, _ = connections.issue_connection_ticket(place.runtime, place.hash)
     stored = place.runtime.home.facts.page(INSTALLATION_FACTS, TICKET)
     assert ticket not in str(stored)
     assert place.secret not in str(stored)
-    assert connections.redeem_ticket(place.runtime, ticket) == place.hash
+    assert connections.redeem_connection_ticket(place.runtime, ticket) == place.hash
     with pytest.raises(Unauthenticated):
-        connections.redeem_ticket(place.runtime, ticket)
+        connections.redeem_connection_ticket(place.runtime, ticket)
     assert not place.runtime.home.facts.page(INSTALLATION_FACTS, TICKET)
 
 
 def test_a_ticket_lapses_after_a_minute(place: Place) -> None:
-    ticket, expires = connections.issue_ticket(place.runtime, place.hash)
+    ticket, expires = connections.issue_connection_ticket(place.runtime, place.hash)
     assert (expires - NOW).total_seconds() == 60
     place.clock.advance(60)
     with pytest.raises(Unauthenticated):
-        connections.redeem_ticket(place.runtime, ticket)
+        connections.redeem_connection_ticket(place.runtime, ticket)
 
 
 @pytest.mark.parametrize("made_up", ["", "x", "秘密の切符", content_hash(b"x")])
 def test_a_ticket_cannot_be_made_up(place: Place, made_up: str) -> None:
-    connections.issue_ticket(place.runtime, place.hash)
+    connections.issue_connection_ticket(place.runtime, place.hash)
     with pytest.raises(Unauthenticated):
-        connections.redeem_ticket(place.runtime, made_up)
+        connections.redeem_connection_ticket(place.runtime, made_up)
 
 
 def test_two_who_use_one_ticket_at_once_are_one(place: Place) -> None:
-    ticket, _ = connections.issue_ticket(place.runtime, place.hash)
+    ticket, _ = connections.issue_connection_ticket(place.runtime, place.hash)
     fact = place.runtime.home.facts.get(INSTALLATION_FACTS, TICKET, content_hash(ticket.encode()))
     assert fact is not None
-    place.runtime.home.facts.commit(fact.holding(fact.read(connections.Ticket)))
+    place.runtime.home.facts.commit(fact.holding(fact.read(connections.ConnectionTicket)))
     place.runtime.home.facts.commit(fact.replaced(version=3, body=None))
     with pytest.raises(Unauthenticated):
-        connections.redeem_ticket(place.runtime, ticket)
+        connections.redeem_connection_ticket(place.runtime, ticket)
 
 
 def test_a_connection_knows_who_opened_it(place: Place) -> None:
     principal = connections.open_connection(place.runtime, ODD, place.hash)
-    assert connections.count_message(place.runtime, ODD) == principal
+    assert connections.count_connection_message(place.runtime, ODD) == principal
     assert (principal.id, principal.scope) == (place.made.id, Scope.CHAT)
     connections.open_connection(place.runtime, ODD, place.hash)
 
@@ -158,18 +164,18 @@ def test_nobody_is_heard_over_a_connection_that_nobody_opened(place: Place) -> N
     connections.open_connection(place.runtime, ODD, place.hash)
     for other in ("another", "BFHPhfCWIAMCKlQ"):
         with pytest.raises(Unauthenticated):
-            connections.count_message(place.runtime, other)
+            connections.count_connection_message(place.runtime, other)
         with pytest.raises(Unauthenticated):
             place.watch(S1, other)
 
 
 def test_a_revoked_key_is_heard_no_more_and_believed_no_longer_than_a_minute(place: Place) -> None:
     connections.open_connection(place.runtime, ODD, place.hash)
-    holders = Holders(place.runtime)
+    holders = KeyHolders(place.runtime)
     assert holders.get(place.hash).id == place.made.id
     place.runtime.home.keys.revoke(place.made.id, NOW)
     with pytest.raises(Unauthenticated):
-        connections.count_message(place.runtime, ODD)
+        connections.count_connection_message(place.runtime, ODD)
     assert holders.get(place.hash).id == place.made.id
     place.clock.advance(KEY_BELIEVED.total_seconds())
     assert KEY_BELIEVED.total_seconds() <= 60
@@ -185,18 +191,18 @@ def test_a_connection_is_over_after_two_hours(place: Place) -> None:
     place.watch(S1)
     place.clock.advance(CONNECTION_LIVES.total_seconds())
     with pytest.raises(Unauthenticated):
-        connections.count_message(place.runtime, ODD)
-    assert not list(connections.watchers(place.runtime, S1))
+        connections.count_connection_message(place.runtime, ODD)
+    assert not list(connections.watchers_of(place.runtime, S1))
 
 
 def test_a_flood_is_noticed_and_time_lets_somebody_speak_again(place: Place) -> None:
     connections.open_connection(place.runtime, ODD, place.hash)
     for _ in range(MOST_MESSAGES):
-        connections.count_message(place.runtime, ODD)
+        connections.count_connection_message(place.runtime, ODD)
     with pytest.raises(Flooding):
-        connections.count_message(place.runtime, ODD)
+        connections.count_connection_message(place.runtime, ODD)
     place.clock.advance(WINDOW_SECONDS)
-    connections.count_message(place.runtime, ODD)
+    connections.count_connection_message(place.runtime, ODD)
 
 
 def test_a_watcher_is_told_each_line_once(place: Place) -> None:
@@ -213,18 +219,18 @@ def test_of_two_functions_that_tell_one_watcher_each_line_is_told_by_one(place: 
     connections.open_connection(place.runtime, ODD, place.hash)
     place.watch(S1)
     place.say("一")
-    (stale,) = connections.watchers(place.runtime, S1)
+    (stale,) = connections.watchers_of(place.runtime, S1)
     assert place.told() == ["一"]
-    assert not list(connections.told_next(place.runtime.home, "s1", stale))
+    assert not list(connections.claim_lines_for_watcher(place.runtime.home, "s1", stale))
     place.say("二")
-    told = connections.told_next(place.runtime.home, "s1", stale)
+    told = connections.claim_lines_for_watcher(place.runtime.home, "s1", stale)
     assert [line.text for line in told] == ["二"]
 
 
 def test_hidden_lines_are_not_told(place: Place) -> None:
     connections.open_connection(place.runtime, ODD, place.hash)
-    sight = Visible(kinds=frozenset({LineKind.APPROVAL}))
-    connections.watch(place.runtime, ODD, S1, sight, 0)
+    sight = VisibleKinds(kinds=frozenset({LineKind.APPROVAL}))
+    connections.watch_from_connection(place.runtime, ODD, S1, sight, 0)
     place.say("一")
     assert place.told() == []
 
@@ -244,7 +250,7 @@ def test_whoever_closes_is_forgotten_with_all_that_they_watched(place: Place) ->
             place.watch(watched, connection_id)
     connections.close_connection(place.runtime.home.facts, ODD)
     for watched in (S1, S2, HANA):
-        (left,) = connections.watchers(place.runtime, watched)
+        (left,) = connections.watchers_of(place.runtime, watched)
         assert connections.connection_id_of(left) == "other"
     connections.close_connection(place.runtime.home.facts, ODD)
     facts = place.runtime.home.facts.page(INSTALLATION_FACTS, CONNECTION)
@@ -255,29 +261,29 @@ def test_unwatching_ends_one_and_leaves_the_rest(place: Place) -> None:
     connections.open_connection(place.runtime, ODD, place.hash)
     place.watch(S1)
     place.watch(S2)
-    assert connections.unwatch(place.runtime, ODD, S1)
-    assert not connections.unwatch(place.runtime, ODD, S1)
-    assert not list(connections.watchers(place.runtime, S1))
-    assert len(list(connections.watchers(place.runtime, S2))) == 1
+    assert connections.unwatch_from_connection(place.runtime, ODD, S1)
+    assert not connections.unwatch_from_connection(place.runtime, ODD, S1)
+    assert not list(connections.watchers_of(place.runtime, S1))
+    assert len(list(connections.watchers_of(place.runtime, S2))) == 1
 
 
 def test_a_connection_watches_at_most_fifty_things_and_each_of_them_once(place: Place) -> None:
     connections.open_connection(place.runtime, ODD, place.hash)
     for number in range(MOST_WATCHED):
         place.runtime.home.sessions.create(session(f"n{number}"))
-        place.watch(Watched(kind="session", id=f"n{number}"))
-    place.watch(Watched(kind="session", id="n0"))
+        place.watch(WatchTarget(kind="session", id=f"n{number}"))
+    place.watch(WatchTarget(kind="session", id="n0"))
     with pytest.raises(Refused):
         place.watch(S1)
-    assert not list(connections.watchers(place.runtime, S1))
+    assert not list(connections.watchers_of(place.runtime, S1))
     connections.close_connection(place.runtime.home.facts, ODD)
-    assert not list(connections.watchers(place.runtime, Watched(kind="session", id="n49")))
+    assert not list(connections.watchers_of(place.runtime, WatchTarget(kind="session", id="n49")))
 
 
 def test_what_does_not_exist_is_not_watched(place: Place) -> None:
     connections.open_connection(place.runtime, ODD, place.hash)
     with pytest.raises(NotFound):
-        place.watch(Watched(kind="session", id="nothing"))
+        place.watch(WatchTarget(kind="session", id="nothing"))
 
 
 def test_whoever_meets_others_waits_a_little_and_is_heard(place: Place) -> None:
@@ -285,7 +291,7 @@ def test_whoever_meets_others_waits_a_little_and_is_heard(place: Place) -> None:
     for times in (5, len(PAUSES)):
         pauses: list[float] = []
         runtime = place.contested(times)
-        assert connections.count_message(runtime, ODD, pauses.append).id == place.made.id
+        assert connections.count_connection_message(runtime, ODD, pauses.append).id == place.made.id
         assert len(pauses) == times
         assert all(most / 2 <= each < most for each, most in zip(pauses, PAUSES, strict=False))
         assert len({each / most for each, most in zip(pauses, PAUSES, strict=False)}) > 1
@@ -295,13 +301,13 @@ def test_whoever_meets_others_waits_a_little_and_is_heard(place: Place) -> None:
 def test_whoever_meets_too_many_others_is_no_flooder(place: Place) -> None:
     connections.open_connection(place.runtime, ODD, place.hash)
     for ask in (
-        lambda runtime: connections.count_message(runtime, ODD),
-        lambda runtime: connections.watch(runtime, ODD, S1, Visible(), None),
-        lambda runtime: connections.unwatch(runtime, ODD, S1),
+        lambda runtime: connections.count_connection_message(runtime, ODD),
+        lambda runtime: connections.watch_from_connection(runtime, ODD, S1, VisibleKinds(), None),
+        lambda runtime: connections.unwatch_from_connection(runtime, ODD, S1),
     ):
         with pytest.raises(Unavailable):
             ask(place.contested(len(PAUSES) + 1))
-    assert connections.count_message(place.runtime, ODD).id == place.made.id
+    assert connections.count_connection_message(place.runtime, ODD).id == place.made.id
 
 
 def test_all_who_say_something_at_once_are_heard_and_watch(place: Place) -> None:
@@ -313,9 +319,11 @@ def test_all_who_say_something_at_once_are_heard_and_watch(place: Place) -> None
 
     def subscribe(name: str) -> None:
         together.wait(60)
-        connections.count_message(place.runtime, ODD, Event().wait)
-        watched = Watched(kind="session", id=name)
-        connections.watch(place.runtime, ODD, watched, Visible(), None, pause=Event().wait)
+        connections.count_connection_message(place.runtime, ODD, Event().wait)
+        watched = WatchTarget(kind="session", id=name)
+        connections.watch_from_connection(
+            place.runtime, ODD, watched, VisibleKinds(), None, pause=Event().wait
+        )
 
     with ThreadPoolExecutor(len(names)) as pool:
         list(pool.map(subscribe, names))

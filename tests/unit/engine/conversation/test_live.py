@@ -8,20 +8,25 @@ import pytest
 from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.domain.errors import Invalid, NotFound, Refused, Unavailable
 from opencrab.engine.conversation import live
-from opencrab.engine.conversation.live import Following, Visible, Watched, visible
+from opencrab.engine.conversation.live import (
+    LiveFollower,
+    VisibleKinds,
+    WatchTarget,
+    visible_line_kinds,
+)
 from opencrab.ports.conversation.feed import ChangeFeed, FeedEntry
 from tests.unit.engine.known_world import World
 
-S1 = Watched(kind="session", id="s1")
-MIKA = Watched(kind="agent", id="mika")
-EVERYTHING = visible(LineKind, is_owner=True)
+S1 = WatchTarget(kind="session", id="s1")
+MIKA = WatchTarget(kind="agent", id="mika")
+EVERYTHING = visible_line_kinds(LineKind, is_owner=True)
 TEXTS = ["おはよう。海へ行きますか", "Good morning", "三つ目"]
 
 
-def follow(world: World, most: int = 50) -> Following:
+def follow(world: World, most: int = 50) -> LiveFollower:
     feed = world.runtime.home.feed
     assert feed is not None
-    return Following(world.runtime, feed, most)
+    return LiveFollower(world.runtime, feed, most)
 
 
 def texts(events: Any) -> list[str]:
@@ -49,7 +54,7 @@ def test_the_past_and_the_present_meet_without_gap_and_without_double(world: Wor
     world.say(TEXTS[0])
     following = follow(world)
     world.say(TEXTS[1])
-    begun = following.begin(S1, Visible(), 0)
+    begun = following.begin(S1, VisibleKinds(), 0)
     assert (begun.place, begun.gap) == (0, None)
     past = following.past(S1)
     world.say(TEXTS[2])
@@ -63,7 +68,7 @@ def test_the_past_and_the_present_meet_without_gap_and_without_double(world: Wor
 def test_whoever_names_no_place_is_told_what_comes_next(world: World) -> None:
     world.say(TEXTS[0])
     following = follow(world)
-    assert following.begin(S1, Visible(), None).place == 1
+    assert following.begin(S1, VisibleKinds(), None).place == 1
     world.say(TEXTS[1])
     assert texts(following.past(S1)) == [TEXTS[1]]
     assert texts(following.news()) == []
@@ -72,7 +77,7 @@ def test_whoever_names_no_place_is_told_what_comes_next(world: World) -> None:
 def test_a_place_beyond_the_end_is_the_end(world: World) -> None:
     world.say(TEXTS[0])
     following = follow(world)
-    assert following.begin(S1, Visible(), 900).place == 1
+    assert following.begin(S1, VisibleKinds(), 900).place == 1
 
 
 def test_a_long_past_is_cut_and_the_gap_is_told(
@@ -81,7 +86,7 @@ def test_a_long_past_is_cut_and_the_gap_is_told(
     for number in range(live.HISTORY + 20):
         world.say(f"m{number}")
     following = follow(world)
-    begun = following.begin(S1, Visible(), 10)
+    begun = following.begin(S1, VisibleKinds(), 10)
     assert begun.gap is not None
     assert begun.gap["value"] == {"after": 10, "before": 21}
     assert len(texts(following.past(S1))) == live.HISTORY
@@ -91,7 +96,7 @@ def test_nothing_is_told_of_what_is_not_watched(world: World) -> None:
     following = follow(world)
     world.say(TEXTS[0])
     assert list(following.news()) == []
-    following.begin(S1, Visible(), None)
+    following.begin(S1, VisibleKinds(), None)
     world.say(TEXTS[1])
     assert following.end(S1)
     assert list(following.news()) == []
@@ -106,8 +111,10 @@ def test_what_is_private_is_told_to_an_owner_who_asks_and_to_nobody_else(
     (turn, *_) = world.say(TEXTS[0])
     owner, other, asking = follow(world), follow(world), follow(world)
     owner.begin(S1, EVERYTHING, None)
-    other.begin(S1, Visible(), None)
-    public = visible([LineKind.SPEECH, LineKind.SYSTEM, LineKind.APPROVAL], is_owner=False)
+    other.begin(S1, VisibleKinds(), None)
+    public = visible_line_kinds(
+        [LineKind.SPEECH, LineKind.SYSTEM, LineKind.APPROVAL], is_owner=False
+    )
     asking.begin(S1, public, 0)
     world.spoken(turn, "何か", kind=kind, audience=audience)
     assert "何か" in json.dumps(list(owner.news()), ensure_ascii=False)
@@ -119,13 +126,13 @@ def test_what_is_private_is_told_to_an_owner_who_asks_and_to_nobody_else(
 
 def test_only_an_owner_may_ask_for_private_kinds() -> None:
     with pytest.raises(Refused):
-        visible([LineKind.SPEECH, LineKind.ACTION], is_owner=False)
-    assert visible(None, is_owner=True) == Visible(), "an owner has to ask, too"
+        visible_line_kinds([LineKind.SPEECH, LineKind.ACTION], is_owner=False)
+    assert visible_line_kinds(None, is_owner=True) == VisibleKinds(), "an owner has to ask, too"
 
 
 def test_an_agent_is_told_of_by_what_it_does_itself(world: World) -> None:
     following = follow(world)
-    following.begin(MIKA, Visible(), None)
+    following.begin(MIKA, VisibleKinds(), None)
     mika, ken = world.say(TEXTS[0])
     world.spoken(mika, "美香です")
     world.spoken(ken, "I am Ken")
@@ -136,7 +143,7 @@ def test_a_line_is_told_once_to_whoever_watches_its_session_and_its_agent(world:
     (mika, _) = world.say(TEXTS[0])
     following = follow(world)
     following.begin(MIKA, EVERYTHING, None)
-    following.begin(S1, Visible(), None)
+    following.begin(S1, VisibleKinds(), None)
     world.spoken(mika, "一度")
     world.spoken(mika, "考え", kind=LineKind.INNER_VOICE, audience=Audience.SELF)
     told = list(following.news())
@@ -148,9 +155,9 @@ def test_a_line_is_told_once_to_whoever_watches_its_session_and_its_agent(world:
 
 def test_turns_are_told_by_session_and_by_agent(world: World) -> None:
     by_session, by_agent, neither = follow(world), follow(world), follow(world)
-    by_session.begin(S1, Visible(), None)
-    by_agent.begin(MIKA, Visible(), None)
-    neither.begin(Watched(kind="agent", id="ken"), Visible(), None)
+    by_session.begin(S1, VisibleKinds(), None)
+    by_agent.begin(MIKA, VisibleKinds(), None)
+    neither.begin(WatchTarget(kind="agent", id="ken"), VisibleKinds(), None)
     mika, _ = world.say(TEXTS[0])
     world.claimed(mika)
     for following in (by_session, by_agent):
@@ -161,7 +168,7 @@ def test_turns_are_told_by_session_and_by_agent(world: World) -> None:
 
 def test_a_turn_that_another_worker_takes_up_runs_as_before(world: World) -> None:
     following = follow(world)
-    following.begin(S1, Visible(), None)
+    following.begin(S1, VisibleKinds(), None)
     mika, _ = world.say(TEXTS[0])
     for _ in range(2):
         world.claimed(mika)
@@ -170,20 +177,20 @@ def test_a_turn_that_another_worker_takes_up_runs_as_before(world: World) -> Non
 
 def test_one_client_watches_no_more_than_so_many(world: World) -> None:
     following = follow(world, most=2)
-    following.begin(S1, Visible(), None)
-    following.begin(MIKA, Visible(), None)
+    following.begin(S1, VisibleKinds(), None)
+    following.begin(MIKA, VisibleKinds(), None)
     with pytest.raises(Refused, match="at most 2"):
-        following.begin(Watched(kind="agent", id="ken"), Visible(), None)
+        following.begin(WatchTarget(kind="agent", id="ken"), VisibleKinds(), None)
     following.begin(MIKA, EVERYTHING, None)
 
 
 def test_what_does_not_exist_is_not_watched(world: World) -> None:
     following = follow(world)
-    for nothing in (Watched(kind="session", id="x"), Watched(kind="agent", id="x")):
+    for nothing in (WatchTarget(kind="session", id="x"), WatchTarget(kind="agent", id="x")):
         with pytest.raises(NotFound):
-            following.begin(nothing, Visible(), None)
+            following.begin(nothing, VisibleKinds(), None)
     with pytest.raises(Invalid):
-        following.begin(MIKA, Visible(), 0)
+        following.begin(MIKA, VisibleKinds(), 0)
     assert not following.watches
 
 
@@ -191,8 +198,8 @@ def test_whoever_is_too_far_behind_has_to_come_again(world: World) -> None:
     feed = world.runtime.home.feed
     assert feed is not None
     slow = Filling(feed, world)
-    following = Following(world.runtime, slow, 50)
-    following.begin(S1, Visible(), None)
+    following = LiveFollower(world.runtime, slow, 50)
+    following.begin(S1, VisibleKinds(), None)
     world.say(TEXTS[0])
     assert texts(following.news()) == [TEXTS[0]]
     slow.ahead = live.FAR_BEHIND + 1

@@ -8,7 +8,12 @@ import pytest
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.discord.community import Presence, Spot
 from opencrab.domain.errors import NotFound
-from opencrab.engine.discord.presence import drop, keep, presence_of, presences
+from opencrab.engine.discord.presence import (
+    delete_discord_presence,
+    discord_presence,
+    discord_presences,
+    save_discord_presence,
+)
 from tests.contract.homes import HOMES
 from tests.e2e.house import House
 
@@ -24,43 +29,43 @@ def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
 
 def test_it_is_kept_whole_and_replaced_whole(house: House) -> None:
     house.agent("crab", ())
-    assert presence_of(house.runtime.home.facts, "crab") is None
+    assert discord_presence(house.runtime.home.facts, "crab") is None
     whole = Presence(
         agent_id="crab",
         spots=(Spot(channel_id=CHANNEL, writes=False, hearing=Hearing.GUILD),),
         owner_ids=(TARO,),
         token_secret="蟹の鍵",
     )
-    assert keep(house.runtime.home, whole) == whole
-    assert presence_of(house.runtime.home.facts, "crab") == whole
+    assert save_discord_presence(house.runtime.home, whole) == whole
+    assert discord_presence(house.runtime.home.facts, "crab") == whole
     bare = Presence(agent_id="crab")
-    keep(house.runtime.home, bare)
-    assert presence_of(house.runtime.home.facts, "crab") == bare
+    save_discord_presence(house.runtime.home, bare)
+    assert discord_presence(house.runtime.home.facts, "crab") == bare
 
 
 def test_it_is_dropped_and_dropping_nothing_is_no_error(house: House) -> None:
     house.agent("crab", ())
-    drop(house.runtime.home, "crab")
-    keep(house.runtime.home, Presence(agent_id="crab"))
+    delete_discord_presence(house.runtime.home, "crab")
+    save_discord_presence(house.runtime.home, Presence(agent_id="crab"))
     for _ in range(2):
-        drop(house.runtime.home, "crab")
-        assert presence_of(house.runtime.home.facts, "crab") is None
-    keep(house.runtime.home, Presence(agent_id="crab"))
-    assert presence_of(house.runtime.home.facts, "crab") is not None
+        delete_discord_presence(house.runtime.home, "crab")
+        assert discord_presence(house.runtime.home.facts, "crab") is None
+    save_discord_presence(house.runtime.home, Presence(agent_id="crab"))
+    assert discord_presence(house.runtime.home.facts, "crab") is not None
 
 
 def test_all_are_listed_in_order_however_many_there_are(house: House) -> None:
     names = [f"a{n:03d}" for n in range(102)]
-    assert presences(house.runtime.home.facts) == ()
+    assert discord_presences(house.runtime.home.facts) == ()
     for name in reversed(names):
         house.agent(name, ())
-        keep(house.runtime.home, Presence(agent_id=name))
-    assert [each.agent_id for each in presences(house.runtime.home.facts)] == names
+        save_discord_presence(house.runtime.home, Presence(agent_id=name))
+    assert [each.agent_id for each in discord_presences(house.runtime.home.facts)] == names
 
 
 def test_nobody_has_none(house: House) -> None:
     with pytest.raises(NotFound):
-        keep(house.runtime.home, Presence(agent_id="nobody"))
+        save_discord_presence(house.runtime.home, Presence(agent_id="nobody"))
     with pytest.raises(NotFound):
-        drop(house.runtime.home, "nobody")
-    assert presence_of(house.runtime.home.facts, "nobody") is None
+        delete_discord_presence(house.runtime.home, "nobody")
+    assert discord_presence(house.runtime.home.facts, "nobody") is None

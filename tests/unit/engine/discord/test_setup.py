@@ -9,17 +9,17 @@ import pytest
 from opencrab.domain.discord.community import Community, Presence, Spot
 from opencrab.domain.errors import NotFound, OpenCrabError, Refused, Unavailable
 from opencrab.domain.value import Language
-from opencrab.engine.discord.advice import _CURES, _WHAT, advice
-from opencrab.engine.discord.diagnosis import Check, examine
-from opencrab.engine.discord.presence import keep
+from opencrab.engine.discord.advice import _CURES, _WHAT, discord_advice
+from opencrab.engine.discord.diagnosis import Check, diagnose_discord
+from opencrab.engine.discord.presence import save_discord_presence
 from opencrab.engine.discord.setup import (
     PERMISSIONS,
-    Application,
+    BotApplication,
     Difference,
+    bot_invitation,
+    command_registration_difference,
     compare_commands,
-    difference,
-    invitation,
-    register,
+    register_commands,
 )
 from tests.unit.engine.known_world import World
 from tests.unit.engine.portal import BOT, CHANNEL, DOOR, GUILD, KEY, Portal
@@ -37,7 +37,7 @@ ASK: dict[str, Any] = {
     ],
 }
 MENU = {"name": "Ask about this", "type": 3, "contexts": [0, 1, 2]}
-OURS = Application(BOT, KEY, DOOR, commands=lambda: (ASK, MENU))
+OURS = BotApplication(BOT, KEY, DOOR, commands=lambda: (ASK, MENU))
 HERE = Spot(channel_id=CHANNEL, mentions_only=False)
 
 
@@ -50,10 +50,10 @@ def portal(world: World) -> Portal:
 
 
 def checks(
-    world: World, application: Application = OURS, language: Language = Language.EN
+    world: World, application: BotApplication = OURS, language: Language = Language.EN
 ) -> dict[str, Check]:
     """What the doctor finds, by name."""
-    return {check.name: check for check in examine(world.runtime, application, language)}
+    return {check.name: check for check in diagnose_discord(world.runtime, application, language)}
 
 
 def worst(world: World) -> list[str]:
@@ -63,17 +63,19 @@ def worst(world: World) -> list[str]:
 
 def test_registering_shows_the_difference_and_is_done_once(world: World, portal: Portal) -> None:
     both = ("/ask", "Ask about this")
-    assert difference(world.runtime.discord, OURS, None) == Difference(added=both)
-    assert register(world.runtime.discord, OURS, None) == Difference(added=both)
-    assert register(world.runtime.discord, OURS, None) == Difference(same=both)
+    assert command_registration_difference(world.runtime.discord, OURS, None) == Difference(
+        added=both
+    )
+    assert register_commands(world.runtime.discord, OURS, None) == Difference(added=both)
+    assert register_commands(world.runtime.discord, OURS, None) == Difference(same=both)
     assert portal.asked.count(f"PUT /applications/{BOT}/commands") == 1
 
 
 def test_a_change_and_a_leftover_are_told(world: World, portal: Portal) -> None:
-    register(world.runtime.discord, OURS, None)
+    register_commands(world.runtime.discord, OURS, None)
     other = {**ASK, "options": [*ASK["options"][:1]]}
     fewer = replace(OURS, commands=lambda: (other,))
-    assert difference(world.runtime.discord, fewer, None) == Difference(
+    assert command_registration_difference(world.runtime.discord, fewer, None) == Difference(
         changed=("/ask",), removed=("Ask about this",)
     )
 
@@ -88,14 +90,14 @@ def test_the_order_of_options_is_a_difference_and_that_of_contexts_is_none() -> 
 def test_commands_of_one_server_do_not_tell_where_they_are_used(
     world: World, portal: Portal
 ) -> None:
-    assert register(world.runtime.discord, OURS, GUILD).added
+    assert register_commands(world.runtime.discord, OURS, GUILD).added
     (ask, _) = portal.commands[f"/applications/{BOT}/guilds/{GUILD}/commands"]
     assert ask["contexts"] is None
-    assert difference(world.runtime.discord, OURS, GUILD).is_none
+    assert command_registration_difference(world.runtime.discord, OURS, GUILD).is_none
 
 
 def test_the_links_invite_with_exactly_what_is_needed(world: World, portal: Portal) -> None:
-    links = invitation(world.runtime.discord, OURS)
+    links = bot_invitation(world.runtime.discord, OURS)
     query = parse_qs(urlsplit(links.server).query)
     assert query == {
         "client_id": [BOT],
@@ -109,14 +111,14 @@ def test_the_links_invite_with_exactly_what_is_needed(world: World, portal: Port
 def test_without_discord_only_that_is_said(world: World) -> None:
     assert worst(world) == ["discord"]
     with pytest.raises(NotFound, match="switched off"):
-        difference(world.runtime.discord, OURS, None)
+        command_registration_difference(world.runtime.discord, OURS, None)
     with pytest.raises(NotFound):
-        invitation(world.runtime.discord, OURS)
+        bot_invitation(world.runtime.discord, OURS)
 
 
 def test_where_everything_is_right_nothing_is_to_be_done(world: World, portal: Portal) -> None:
-    keep(world.runtime.home, Presence(agent_id="mika", spots=(HERE,)))
-    register(world.runtime.discord, OURS, None)
+    save_discord_presence(world.runtime.home, Presence(agent_id="mika", spots=(HERE,)))
+    register_commands(world.runtime.discord, OURS, None)
     found = checks(world)
     assert worst(world) == []
     assert all(check.what and not check.cure for check in found.values())
@@ -142,8 +144,8 @@ def test_where_everything_is_right_nothing_is_to_be_done(world: World, portal: P
 def test_each_fault_of_the_application_is_found_with_its_cure(
     world: World, portal: Portal, change: dict[str, Any], expected: tuple[str, str], word: str
 ) -> None:
-    keep(world.runtime.home, Presence(agent_id="mika", spots=(HERE,)))
-    register(world.runtime.discord, OURS, None)
+    save_discord_presence(world.runtime.home, Presence(agent_id="mika", spots=(HERE,)))
+    register_commands(world.runtime.discord, OURS, None)
     portal.application |= change
     name, state = expected
     assert worst(world) == [name]
@@ -166,7 +168,9 @@ def test_a_public_bot_in_every_server_is_a_warning(world: World, portal: Portal)
 
 def test_message_content_is_needed_only_to_hear_everything(world: World, portal: Portal) -> None:
     portal.application["flags"] = 0
-    keep(world.runtime.home, Presence(agent_id="mika", spots=(Spot(channel_id=CHANNEL),)))
+    save_discord_presence(
+        world.runtime.home, Presence(agent_id="mika", spots=(Spot(channel_id=CHANNEL),))
+    )
     assert checks(world)["message_content"].state == "ok"
 
 
@@ -199,7 +203,7 @@ def test_without_a_token_that_works_nothing_else_is_asked(
 
 def test_commands_in_each_server_do_as_well(world: World, portal: Portal) -> None:
     assert checks(world)["commands"].state == "problem"
-    register(world.runtime.discord, OURS, GUILD)
+    register_commands(world.runtime.discord, OURS, GUILD)
     assert checks(world)["commands"].state == "ok"
 
 
@@ -223,7 +227,7 @@ def _overwrites(portal: Portal, *overwrites: tuple[str, int, int]) -> None:
 def test_permissions_of_a_channel_are_worked_out_as_discord_does(
     world: World, portal: Portal, overwrites: list[tuple[str, int, int]], missing: str
 ) -> None:
-    keep(world.runtime.home, Presence(agent_id="mika", spots=(HERE,)))
+    save_discord_presence(world.runtime.home, Presence(agent_id="mika", spots=(HERE,)))
     _overwrites(portal, *overwrites)
     check = checks(world)[f"channel {CHANNEL}"]
     assert check.state == ("problem" if missing else "ok")
@@ -233,7 +237,7 @@ def test_permissions_of_a_channel_are_worked_out_as_discord_does(
 def test_an_administrator_may_everything_and_a_stranger_sees_no_channel(
     world: World, portal: Portal
 ) -> None:
-    keep(world.runtime.home, Presence(agent_id="mika", spots=(HERE,)))
+    save_discord_presence(world.runtime.home, Presence(agent_id="mika", spots=(HERE,)))
     _overwrites(portal, (BOT, 0, 1 << 10))
     portal.found[f"/guilds/{GUILD}/members/{BOT}"]["roles"] = ["8"]
     assert checks(world)[f"channel {CHANNEL}"].state == "ok"
@@ -246,14 +250,16 @@ def test_a_thread_has_the_permissions_of_its_channel(world: World, portal: Porta
     portal.found["/channels/556"] = {
         "id": "556", "type": 11, "guild_id": GUILD, "parent_id": CHANNEL, "name": "thread"
     }  # fmt: skip
-    keep(world.runtime.home, Presence(agent_id="mika", spots=(Spot(channel_id="556"),)))
+    save_discord_presence(
+        world.runtime.home, Presence(agent_id="mika", spots=(Spot(channel_id="556"),))
+    )
     assert checks(world)["channel 556"].state == "ok"
     _overwrites(portal, (GUILD, 0, 0), ("7", 0, 1 << 38))
     assert "Threads" in checks(world)["channel 556"].what
 
 
 def test_a_bot_of_an_agents_own_needs_its_secret(world: World, portal: Portal) -> None:
-    keep(world.runtime.home, Presence(agent_id="mika", token_secret="MIKA_TOKEN"))
+    save_discord_presence(world.runtime.home, Presence(agent_id="mika", token_secret="MIKA_TOKEN"))
     check = checks(world)["bot of mika"]
     assert (check.state, "MIKA_TOKEN" in check.what) == ("problem", True)
 
@@ -262,6 +268,6 @@ def test_all_advice_is_there_in_both_languages() -> None:
     assert _CURES.keys() <= _WHAT.keys()
     for key, told in (*_WHAT.items(), *_CURES.items()):
         assert all(told[language] for language in Language), key
-    assert advice("token", Language.JA, name="a", id="1") != advice(
+    assert discord_advice("token", Language.JA, name="a", id="1") != discord_advice(
         "token", Language.EN, name="a", id="1"
     )

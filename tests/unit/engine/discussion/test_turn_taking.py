@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.engine.discussion.turn_taking import take
+from opencrab.engine.discussion.turn_taking import give_floor_for_due_item
 from tests.contract.homes import sqlite
 from tests.e2e.house import House
 from tests.e2e.talking import WORDS, gathered
@@ -29,7 +29,7 @@ def test_a_place_that_is_taken_asks_nobody_again(house: House) -> None:
     (item,) = house.home.due.due(house.clock.now(), 10)
     house.later(0)
     admitted = house.calls["journal.admit"]
-    take(house.runtime, item)
+    give_floor_for_due_item(house.runtime, item)
     assert house.calls["journal.admit"] == admitted
 
 

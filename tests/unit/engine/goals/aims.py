@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
+from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
 from opencrab.domain.document import new_fact
 from opencrab.domain.goals.goal import GOAL, Goal, Task, goal_key
 from opencrab.engine.goals.queue import GoalBoard
@@ -39,7 +39,7 @@ def pursues(world: World, *goals: Goal, current: str | None = None, waiting: str
     opened = tuple(goal.id for goal in goals if not goal.status.is_end)
     agenda = Agenda(last_number=len(goals), current=current, waiting=line, open=opened)
     facts = world.runtime.home.facts
-    facts.commit(new_fact("mika", MIND, MIND, Mind(agenda=agenda)))
+    facts.commit(new_fact("mika", MIND, MIND, AgentState(agenda=agenda)))
     for goal in goals:
         facts.commit(new_fact("mika", GOAL, goal_key(goal.id), goal))
 

@@ -3,7 +3,7 @@
 import pytest
 
 from opencrab.domain.goals.goal import GoalStatus, Pause
-from opencrab.engine.goals.pausing import as_its_goal
+from opencrab.engine.goals.pausing import align_turn_with_goal
 from tests.unit.engine.goals.aims import aim, pursues
 from tests.unit.engine.known_world import NOW, World
 
@@ -14,7 +14,7 @@ def test_the_turn_of_a_goal_that_was_given_up_stops_for_good(world: World) -> No
     turn, _ = world.say("灯台を数えて")
     given_up = aim(status=GoalStatus.ABANDONED, turn_id=turn.id)
     pursues(world, given_up)
-    stop = as_its_goal(world.runtime, given_up, turn.id).stop
+    stop = align_turn_with_goal(world.runtime, given_up, turn.id).stop
     assert stop is not None
     assert not stop.pause
     assert "given up" in stop.reason
@@ -25,5 +25,5 @@ def test_a_turn_does_as_its_goal_does_by_now(world: World, *, waits: bool) -> No
     turn, _ = world.say("Count the lighthouses")
     read, now = (None, WAITS) if waits else (WAITS, None)
     pursues(world, aim(turn_id=turn.id, pause=now))
-    stop = as_its_goal(world.runtime, aim(turn_id=turn.id, pause=read), turn.id).stop
+    stop = align_turn_with_goal(world.runtime, aim(turn_id=turn.id, pause=read), turn.id).stop
     assert (stop is not None and stop.pause) is waits

@@ -9,13 +9,13 @@ from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.goals.goal import Goal, PlannedTask, TaskStatus, with_plan
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.turn.record import (
+    ActionCall,
     ActionIntent,
-    Answer,
     ApprovalDecision,
     ApprovalRequest,
-    Call,
     CallResult,
     CallState,
+    ModelAnswer,
     ModelIntent,
     ModelResult,
     Record,
@@ -23,13 +23,13 @@ from opencrab.domain.turn.record import (
 )
 from opencrab.domain.turn.turn import Stop, TurnStatus
 from opencrab.engine.goals import instructions
-from opencrab.engine.goals.instructions import Asker, NewInstruction
-from opencrab.engine.goals.pausing import goal_fact
-from opencrab.engine.goals.progress import Mark, Progress, Standing, progress, summary
-from opencrab.engine.turn.work import Work
+from opencrab.engine.goals.instructions import InstructionGiver, NewInstruction
+from opencrab.engine.goals.pausing import stored_goal
+from opencrab.engine.goals.progress import Mark, Progress, Standing, goal_progress, goal_summary
+from opencrab.engine.turn.work import TurnWork
 from tests.unit.engine.known_world import NOW, World
 
-ASKER = Asker("owner", "太郎", Source.REST, Authority.OWNER)
+ASKER = InstructionGiver("owner", "太郎", Source.REST, Authority.OWNER)
 TOLD = {
     "mika": (
         "「n.md」を書く (ws_write)",
@@ -38,35 +38,37 @@ TOLD = {
     ),
     "ken": ("Write n.md (ws_write)", "Write … (ws_write)", "Thinking about what to do next"),
 }
-WRITE = Call(id="c1_0", name="ws_write", arguments={"path": "n.md", "content": "秘密"})
-LIST = Call(id="c1_1", name="ws_list", arguments={})
+WRITE = ActionCall(id="c1_0", name="ws_write", arguments={"path": "n.md", "content": "秘密"})
+LIST = ActionCall(id="c1_1", name="ws_list", arguments={})
 
 
 def given(world: World, agent_id: str = "ken", key: str = "k") -> Goal:
     asked = NewInstruction(instruction="ノートを整理して\nplease")
-    return instructions.undertake(world.runtime, agent_id, asked, ASKER, key=key)
+    return instructions.start_instruction(world.runtime, agent_id, asked, ASKER, key=key)
 
 
-def begun(world: World, goal: Goal) -> Work:
+def begun(world: World, goal: Goal) -> TurnWork:
     assert goal.turn_id is not None
     return world.work(world.runtime.home.journal.header(goal.turn_id))
 
 
-def asked(work: Work, n: int = 1) -> None:
+def asked(work: TurnWork, n: int = 1) -> None:
     """A model call has begun."""
     intent = ModelIntent(n=n, model="m", request_hash="h", reserved=0)
     work.save(work.turn.replaced(attempts=work.turn.attempts + 1), intent)
 
 
-def answered(work: Work, *calls: Call, **words: Any) -> None:
+def answered(work: TurnWork, *calls: ActionCall, **words: Any) -> None:
     """A model call has ended with these calls."""
     asked(work, work.next_n)
-    answer = Answer(calls=calls, **words)
+    answer = ModelAnswer(calls=calls, **words)
     state = CallState.COMPLETED
     work.save(work.turn, ModelResult(n=work.next_n - 1, state=state, answer=answer, at=NOW))
 
 
-def ended(call: Call, n: int, state: CallState = CallState.COMPLETED, **more: Any) -> CallResult:
+def ended(
+    call: ActionCall, n: int, state: CallState = CallState.COMPLETED, **more: Any
+) -> CallResult:
     done = state is CallState.COMPLETED
     result = ActionResult.done(size=3) if done else ActionResult.failed("no such\nfile")
     fields: dict[str, Any] = {"call_id": call.id, "name": call.name, "result": result} | more
@@ -74,9 +76,9 @@ def ended(call: Call, n: int, state: CallState = CallState.COMPLETED, **more: An
 
 
 def shown(world: World, goal: Goal, *, private: bool = True) -> Progress:
-    stored = goal_fact(world.runtime.home.facts, goal.agent_id, goal.id).read(Goal)
-    told = progress(world.runtime, stored, private=private)
-    assert summary(world.runtime.home.journal, stored).status is told.status
+    stored = stored_goal(world.runtime.home.facts, goal.agent_id, goal.id).read(Goal)
+    told = goal_progress(world.runtime, stored, private=private)
+    assert goal_summary(world.runtime.home.journal, stored).status is told.status
     return told
 
 
@@ -195,7 +197,7 @@ def test_a_stopped_turn_asks_nobody_any_more(world: World) -> None:
 
 def test_a_plan_shows_its_tasks_and_how_much_of_it_is_done(world: World) -> None:
     goal = given(world)
-    fact = goal_fact(world.runtime.home.facts, "ken", "G1")
+    fact = stored_goal(world.runtime.home.facts, "ken", "G1")
     task = PlannedTask(name="片づけ", precondition="a", postcondition="b")
     whole = with_plan(fact.read(Goal), (task,) * 5)
     one, two, *_ = whole.tasks
@@ -211,10 +213,10 @@ def test_a_plan_shows_its_tasks_and_how_much_of_it_is_done(world: World) -> None
 
 def test_a_paused_goal_says_why_and_an_ended_one_is_over(world: World) -> None:
     goal = given(world)
-    instructions.pause(world.runtime, "ken", "G1", by="owner", reason="昼休み")
+    instructions.pause_goal_by_label(world.runtime, "ken", "G1", by="owner", reason="昼休み")
     told = shown(world, goal)
     assert (told.status, told.pause_reason, told.over) == (Standing.PAUSED, "昼休み", False)
-    instructions.cancel(world.runtime, "ken", "G1", by="owner")
+    instructions.cancel_goal(world.runtime, "ken", "G1", by="owner")
     told = shown(world, goal)
     assert (told.status, told.over) == (Standing.ABANDONED, False), "its turn has yet to stop"
     work = begun(world, goal)
@@ -223,9 +225,9 @@ def test_a_paused_goal_says_why_and_an_ended_one_is_over(world: World) -> None:
 
 
 def test_a_goal_whose_turn_is_forgotten_is_still_shown(world: World) -> None:
-    fact = goal_fact(world.runtime.home.facts, "ken", given(world).id)
+    fact = stored_goal(world.runtime.home.facts, "ken", given(world).id)
     lost = fact.read(Goal).replaced(turn_id="gone")
-    told = progress(world.runtime, lost, private=True)
+    told = goal_progress(world.runtime, lost, private=True)
     assert (told.status, told.step, told.turn_id) == (Standing.ACTIVE, 0, "gone")
 
 
@@ -235,7 +237,7 @@ def test_calls_that_failed_are_no_steps(world: World) -> None:
     asked(work)
     failed: Record = ModelResult(n=1, state=CallState.FAILED, error="busy")
     work.save(work.turn, failed)
-    answered(work, Call(id="c2_0", name="no_such\naction", arguments=None, raw="{broken"))
+    answered(work, ActionCall(id="c2_0", name="no_such\naction", arguments=None, raw="{broken"))
     told = shown(world, goal)
     assert told.step == 1
     (deed,) = told.actions

@@ -2,8 +2,8 @@
 
 from opencrab.domain.goals.goal import Goal, PlannedTask, TaskStatus, with_plan
 from opencrab.engine.goals import instructions
-from opencrab.engine.goals.pausing import goal_fact
-from opencrab.engine.goals.progress_panel import show_panel
+from opencrab.engine.goals.pausing import stored_goal
+from opencrab.engine.goals.progress_panel import show_progress_panel
 from opencrab.ports.conversation.channel import Panel, PanelRow
 from tests.unit.engine.goals.test_panel_notice import Frame, given
 from tests.unit.engine.known_world import World
@@ -13,14 +13,14 @@ NAMES = ("見る", "Sort", "Tidy", "数える", "Tell")
 
 def shown(world: World, frame: Frame, goal: str, agent_id: str = "ken") -> Panel:
     """The panel as it is now."""
-    show_panel(world.runtime, {"panel": {"agent": agent_id, "goal": goal}})
+    show_progress_panel(world.runtime, {"panel": {"agent": agent_id, "goal": goal}})
     return frame.shown[-1][1]
 
 
 def test_tasks_are_rows_in_their_order(world: World) -> None:
     frame = Frame()
     goal = given(world, frame)
-    fact = goal_fact(world.runtime.home.facts, "ken", goal)
+    fact = stored_goal(world.runtime.home.facts, "ken", goal)
     steps = [PlannedTask(name=name, precondition="a", postcondition="b") for name in NAMES]
     plan = with_plan(fact.read(Goal), tuple(steps))
     first = plan.tasks[0].replaced(status=TaskStatus.DONE)
@@ -34,7 +34,7 @@ def test_tasks_are_rows_in_their_order(world: World) -> None:
 def test_a_paused_one_says_why(world: World) -> None:
     frame = Frame()
     goal = given(world, frame, "mika")
-    instructions.pause(world.runtime, "mika", goal, by="owner", reason="昼休み")
+    instructions.pause_goal_by_label(world.runtime, "mika", goal, by="owner", reason="昼休み")
     panel = shown(world, frame, goal, "mika")
     assert (panel.standing, panel.note, panel.over) == ("paused", "昼休み", False)
 
@@ -42,5 +42,5 @@ def test_a_paused_one_says_why(world: World) -> None:
 def test_one_that_was_given_up_is_over(world: World) -> None:
     frame = Frame()
     goal = given(world, frame)
-    instructions.cancel(world.runtime, "ken", goal, by="owner")
+    instructions.cancel_goal(world.runtime, "ken", goal, by="owner")
     assert shown(world, frame, goal).standing == "abandoned"

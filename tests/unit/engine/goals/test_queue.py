@@ -4,7 +4,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.conversation.message import Channel
 from opencrab.domain.goals.goal import GoalStatus, Pause
-from opencrab.engine.goals.queue import begin, line_up, release_place
+from opencrab.engine.goals.queue import begin_goal_turn, queue_goal, release_goal_queue_place
 from tests.unit.engine.goals.aims import aim, board, pursues
 from tests.unit.engine.known_world import NOW, World
 
@@ -15,7 +15,7 @@ def test_a_goal_stands_in_line_once(world: World) -> None:
     pursues(world, aim(1), aim(2), aim(3), current="G1", waiting="G2")
     at = board(world)
     for goal in (aim(2), aim(3), aim(2), aim(3)):
-        line_up(at, goal)
+        queue_goal(at, goal)
     assert at.agenda().waiting == ("G2", "G3")
     assert at.due == []
 
@@ -24,7 +24,7 @@ def test_after_a_goal_the_next_one_begins_that_does_not_wait_for_somebody(world:
     ended = aim(1, status=GoalStatus.COMPLETED)
     pursues(world, ended, aim(2, pause=WAITS), aim(3), aim(4), current="G1", waiting="G2 G3 G4")
     at = board(world)
-    release_place(at, ended)
+    release_goal_queue_place(at, ended)
     assert (at.agenda().current, at.agenda().waiting) == ("G3", ("G4",))
     assert [item.task for item in at.due] == ["G3"]
 
@@ -40,6 +40,6 @@ def test_a_goal_of_its_own_speaks_where_its_heartbeat_does_unless_it_has_read_fo
     pursues(world, own)
     for taint, channel in ((False, room), (True, None)):
         at = board(world)
-        begin(at, own.replaced(taint=taint))
+        begin_goal_turn(at, own.replaced(taint=taint))
         assert at.due[0].message.channel == channel
         assert at.due[0].taint is taint

@@ -14,8 +14,13 @@ from opencrab.domain.money.budget import FREE, Price, Usage
 from opencrab.domain.turn.record import CallState, ModelIntent, ModelResult
 from opencrab.domain.turn.turn import Block, Trigger, Turn
 from opencrab.domain.usage.ledger import Grouping, Judgement, Period, UsageRow
-from opencrab.engine.insight.costs import Ground, explain, report, shares
-from opencrab.ports.turn.journal import Change
+from opencrab.engine.insight.costs import (
+    Ground,
+    cost_report,
+    cost_shares_of_call,
+    explain_turn_cost,
+)
+from opencrab.ports.turn.journal import TurnChange
 from opencrab.ports.usage.ledger import UsageLedger
 from tests.unit.engine.known_world import NOW, World
 
@@ -71,7 +76,7 @@ def test_shares_add_up_to_the_cost_whatever_was_counted(
     price: Price | None, usage: Usage, state: CallState, extra: int
 ) -> None:
     for cost in {0, extra, price.cost(usage) if price else 1}:
-        found = shares(row(price=price, usage=usage, state=state, cost=cost))
+        found = cost_shares_of_call(row(price=price, usage=usage, state=state, cost=cost))
         assert sum(share.micro_usd for share in found) == cost
         assert all(share.micro_usd >= 0 for share in found)
 
@@ -93,7 +98,7 @@ def test_shares_add_up_to_the_cost_whatever_was_counted(
     ],
 )
 def test_a_cost_is_told_by_its_shares(changes: dict[str, Any], kinds: list[str]) -> None:
-    assert [share.kind for share in shares(row(**changes))] == kinds
+    assert [share.kind for share in cost_shares_of_call(row(**changes))] == kinds
 
 
 def began(world: World, reserved: int = 30, drew: int = 100) -> tuple[Turn, ModelIntent]:
@@ -102,7 +107,7 @@ def began(world: World, reserved: int = 30, drew: int = 100) -> tuple[Turn, Mode
     intent = ModelIntent(n=1, model="openai:gpt", request_hash="h", reserved=reserved, price=PRICE)
     block = Block(day="2026-02-17", micro_usd=drew, scopes=("session:s1",))
     held = turn.reserving(reserved, block).replaced(sequence=2)
-    change = Change(turn=held, expected=turn.sequence, records=(intent,), at=NOW)
+    change = TurnChange(turn=held, expected=turn.sequence, records=(intent,), at=NOW)
     return world.runtime.home.journal.commit(change), intent
 
 
@@ -110,13 +115,15 @@ def settled(world: World, turn: Turn, result: ModelResult, intent: ModelIntent) 
     """The turn after its call had a result, with its row."""
     after = turn.settled(reserved=intent.reserved, cost=result.cost).replaced(sequence=3)
     written = UsageRow.of_call(after, intent, result, NOW)
-    change = Change(turn=after, expected=turn.sequence, records=(result,), usage=(written,), at=NOW)
+    change = TurnChange(
+        turn=after, expected=turn.sequence, records=(result,), usage=(written,), at=NOW
+    )
     return world.runtime.home.journal.commit(change)
 
 
 def test_a_running_call_holds_its_reservation(world: World) -> None:
     turn, _ = began(world)
-    found = explain(world.runtime, turn.id)
+    found = explain_turn_cost(world.runtime, turn.id)
     assert [(call.state, call.ground) for call in found.calls] == [
         (CallState.RUNNING, Ground.RUNNING)
     ]
@@ -129,7 +136,7 @@ def test_a_running_call_holds_its_reservation(world: World) -> None:
 def test_a_call_whose_worker_died_is_charged_in_full_and_says_so(world: World) -> None:
     turn, intent = began(world)
     settled(world, turn, ModelResult.unknown(intent), intent)
-    found = explain(world.runtime, turn.id)
+    found = explain_turn_cost(world.runtime, turn.id)
     assert found.calls[0].ground is Ground.UNKNOWN
     assert (found.spent_micro_usd, found.held_micro_usd, found.adds_up) == (30, 70, True)
 
@@ -138,9 +145,9 @@ def test_a_call_without_a_row_is_missed(world: World) -> None:
     turn, intent = began(world)
     result = ModelResult.unknown(intent)
     after = turn.settled(reserved=30, cost=30).replaced(sequence=3)
-    change = Change(turn=after, expected=turn.sequence, records=(result,), at=NOW)
+    change = TurnChange(turn=after, expected=turn.sequence, records=(result,), at=NOW)
     world.runtime.home.journal.commit(change)
-    found = explain(world.runtime, turn.id)
+    found = explain_turn_cost(world.runtime, turn.id)
     assert (found.adds_up, found.complete, found.calls) == (False, False, ())
 
 
@@ -148,7 +155,7 @@ def test_rows_of_other_turns_are_left_out(world: World) -> None:
     first, second = began(world), began(world)
     for turn, intent in (first, second):
         settled(world, turn, ModelResult.unknown(intent), intent)
-    found = explain(world.runtime, first[0].id)
+    found = explain_turn_cost(world.runtime, first[0].id)
     assert [call.metrics_id for call in found.calls if first[0].id in (call.metrics_id or "")]
     assert len(found.calls) == 1
 
@@ -183,7 +190,7 @@ def test_a_long_turns_calls_are_found_behind_many_others(world: World, others: i
     settled(world, turn, ModelResult.unknown(intent), intent)
     home = world.runtime.home
     world.runtime = replace(world.runtime, home=replace(home, usage=Long(home.usage, others)))
-    found = explain(world.runtime, turn.id)
+    found = explain_turn_cost(world.runtime, turn.id)
     assert (len(found.calls), found.complete, found.adds_up) == (1, True, True)
 
 
@@ -196,7 +203,7 @@ def test_a_report_reads_so_many_rows_and_says_if_there_were_more(
     for _ in range(3):
         turn, intent = began(world)
         settled(world, turn, ModelResult.unknown(intent), intent)
-    found = report(world.runtime, "mika", Period.ALL, (Grouping.MODEL,), most=most)
+    found = cost_report(world.runtime, "mika", Period.ALL, (Grouping.MODEL,), most=most)
     assert (found.total.calls, found.complete) == (most, complete)
     assert found.groups[Grouping.MODEL]["openai:gpt"].unknown == most
 
@@ -206,7 +213,8 @@ def test_a_report_begins_where_its_period_does(world: World) -> None:
     settled(world, turn, ModelResult.unknown(intent), intent)
     world.clock.advance(timedelta(hours=2).total_seconds())
     hour, day = (
-        report(world.runtime, "mika", period, ()) for period in (Period.LAST_HOUR, Period.LAST_DAY)
+        cost_report(world.runtime, "mika", period, ())
+        for period in (Period.LAST_HOUR, Period.LAST_DAY)
     )
     assert (hour.total.calls, day.total.calls) == (0, 1)
     assert hour.groups == {}

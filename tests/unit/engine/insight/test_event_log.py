@@ -10,7 +10,7 @@ import pytest
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.value import Language
-from opencrab.engine.insight.event_log import EventPage, events
+from opencrab.engine.insight.event_log import EventPage, agent_event_page
 from opencrab.engine.insight.turn_index import SETTLED
 from tests.crash.outside import Reply
 from tests.e2e.house import START, House
@@ -108,21 +108,21 @@ def test_a_turn_that_waits_holds_nobody_up_and_is_told_to_its_end_later(house: H
     house.scripts["crab"] = (Reply(calls=(write,)), Reply(text="written"))
     house.say("書いて")
     house.work()
-    first = events(house.runtime, "crab")
+    first = agent_event_page(house.runtime, "crab")
     assert [event.type for event in first.events] == ["input", "action"]
-    assert events(house.runtime, "crab", after=first.place).events == ()
+    assert agent_event_page(house.runtime, "crab", after=first.place).events == ()
     house.clock.advance(1)
     house.scripts["crab"] = (Reply(text="はい"), Reply(text="はい"))
     house.say("元気?", "m2")
     house.work()
-    second = events(house.runtime, "crab", after=first.place)
+    second = agent_event_page(house.runtime, "crab", after=first.place)
     assert [event.type for event in second.events] == ["input", "result"]
     house.scripts["crab"] = (Reply(calls=(write,)), Reply(text="written"))
     decided(house, approved=True)
     house.work()
-    third = events(house.runtime, "crab", after=second.place)
+    third = agent_event_page(house.runtime, "crab", after=second.place)
     assert [event.type for event in third.events] == ["result", "result"]
-    again = events(house.runtime, "crab", after=third.place)
+    again = agent_event_page(house.runtime, "crab", after=third.place)
     assert (again.events, again.place) == ((), third.place)
 
 
@@ -131,13 +131,13 @@ def test_a_turn_that_comes_in_late_is_told_once_like_any_other(house: House) -> 
     house.clock.advance(5)
     house.say("first")
     house.work()
-    first = events(house.runtime, "crab")
+    first = agent_event_page(house.runtime, "crab")
     right, house.runtime = house.runtime, replace(house.runtime, clock=FakeClock(START))
     house.scripts["crab"] = (Reply(text="2"),)
     house.say("by a slow clock / 遅い時計", "m2")
     house.work()
     house.runtime = right
-    second = events(house.runtime, "crab", after=first.place)
+    second = agent_event_page(house.runtime, "crab", after=first.place)
     told = shown([*first.events, *second.events])
     assert [event.get("text") or event["summary"] for event in told] == [
         "first",
@@ -146,10 +146,10 @@ def test_a_turn_that_comes_in_late_is_told_once_like_any_other(house: House) -> 
         "2",
     ]
     house.clock.advance(SETTLED.total_seconds() + 1)
-    third = events(house.runtime, "crab", after=second.place)
+    third = agent_event_page(house.runtime, "crab", after=second.place)
     assert third.events == ()
     assert "/" not in third.place
-    assert events(house.runtime, "crab", after=third.place) == third
+    assert agent_event_page(house.runtime, "crab", after=third.place) == third
 
 
 def test_so_many_turns_are_gone_on_after_and_no_more(house: House) -> None:
@@ -158,11 +158,11 @@ def test_so_many_turns_are_gone_on_after_and_no_more(house: House) -> None:
         house.scripts["crab"] = (Reply(text=f"{n}"),)
         house.say("?", f"m{n}")
         house.work()
-    first = events(house.runtime, "crab")
+    first = agent_event_page(house.runtime, "crab")
     assert len(first.events) == 2 * 16
-    assert events(house.runtime, "crab", after=first.place) == EventPage((), first.place)
+    assert agent_event_page(house.runtime, "crab", after=first.place) == EventPage((), first.place)
     house.clock.advance(SETTLED.total_seconds() + 1)
-    rest = events(house.runtime, "crab", after=first.place)
+    rest = agent_event_page(house.runtime, "crab", after=first.place)
     assert len(rest.events) == 2 * 4
     whole = tell_all(house, "crab", limit=3)
     assert sorted(shown(whole), key=str) == sorted(shown([*first.events, *rest.events]), key=str)
@@ -180,17 +180,17 @@ def test_a_model_that_fails_is_told_as_a_failure(house: House) -> None:
 
 def test_an_agent_without_a_past_has_no_events(house: House) -> None:
     house.agent("crab", ())
-    page = events(house.runtime, "crab")
+    page = agent_event_page(house.runtime, "crab")
     assert (page.events, page.place) == ((), "")
     with pytest.raises(NotFound):
-        events(house.runtime, "nobody")
+        agent_event_page(house.runtime, "nobody")
 
 
 @pytest.mark.parametrize("place", ["a b", "a/b", "a/b@x", "ä", "/" + "x" * 300 + "@1", "a/b@1\n"])
 def test_a_text_that_is_no_place_is_refused(house: House, place: str) -> None:
     house.agent("crab", ())
     with pytest.raises(Invalid):
-        events(house.runtime, "crab", after=place)
+        agent_event_page(house.runtime, "crab", after=place)
 
 
 def test_a_place_made_up_by_somebody_tells_nothing_of_others(house: House) -> None:
@@ -198,5 +198,5 @@ def test_a_place_made_up_by_somebody_tells_nothing_of_others(house: House) -> No
     house.agent("gull", ())
     instruct(house, "crab", planner())
     house.clock.advance(SETTLED.total_seconds() + 1)
-    entry = events(house.runtime, "crab", limit=1).place.partition("/")[0]
-    assert events(house.runtime, "gull", after=f"/{entry}@0").events == ()
+    entry = agent_event_page(house.runtime, "crab", limit=1).place.partition("/")[0]
+    assert agent_event_page(house.runtime, "gull", after=f"/{entry}@0").events == ()

@@ -8,8 +8,8 @@ import pytest
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import NotFound
 from opencrab.domain.memory.belief import BELIEF, Belief
-from opencrab.domain.memory.belief_index import belief_id, outlook_of, same_claim
-from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook
+from opencrab.domain.memory.belief_index import belief_id, belief_with_same_claim, outlook_of
+from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.engine.agents import working_memory
 from opencrab.engine.memory import beliefs_and_peers
@@ -29,30 +29,30 @@ def held(claim: str, *, tainted: bool = False) -> Belief:
 
 def test_notes_outlive_only_the_turn_that_wrote_them(runtime: Runtime) -> None:
     facts = runtime.home.facts
-    assert working_memory.clear_after(facts, "mika", "t1") is None
+    assert working_memory.clear_working_memory_after_turn(facts, "mika", "t1") is None
     noted = WorkingMemory(text="下書き", turn_id="t1", at=NOW)
     facts.commit(new_fact("mika", WORKING, WORKING, noted))
-    assert working_memory.clear_after(facts, "mika", "t1") is None
+    assert working_memory.clear_working_memory_after_turn(facts, "mika", "t1") is None
     assert working_memory.working_memory(runtime.home, "mika") == noted
-    gone = working_memory.clear_after(facts, "mika", "t2")
+    gone = working_memory.clear_working_memory_after_turn(facts, "mika", "t2")
     assert gone is not None
     facts.commit(gone)
     assert working_memory.working_memory(runtime.home, "mika") is None
-    assert working_memory.clear_after(facts, "mika", "t2") is None
+    assert working_memory.clear_working_memory_after_turn(facts, "mika", "t2") is None
     with pytest.raises(NotFound):
         working_memory.working_memory(runtime.home, "nobody")
 
 
 def test_the_outlook_is_worked_out_anew_from_what_is_held(runtime: Runtime) -> None:
     facts, belief = runtime.home.facts, held("蟹は横に歩く")
-    beliefs_and_peers.look_out(runtime.home.facts, "mika")
+    beliefs_and_peers.rebuild_outlook(runtime.home.facts, "mika")
     assert facts.get("mika", OUTLOOK, OUTLOOK) is None
     facts.commit(new_fact("mika", BELIEF, belief.id, belief))
     for _ in range(2):
-        beliefs_and_peers.look_out(runtime.home.facts, "mika")
+        beliefs_and_peers.rebuild_outlook(runtime.home.facts, "mika")
         stored = facts.get("mika", OUTLOOK, OUTLOOK)
         assert stored is not None
-        assert (stored.read(Outlook), stored.version) == (outlook_of((belief,), ()), 1)
+        assert (stored.read(SalientBeliefs), stored.version) == (outlook_of((belief,), ()), 1)
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,6 @@ def test_of_beliefs_that_say_the_same_the_one_that_is_vouched_for_counts(
     new: str, other: str
 ) -> None:
     foreign, own, beside = held(new, tainted=True), held(other), held("海は広い")
-    assert same_claim(held(new), (beside, foreign, own)) == own.id
-    assert same_claim(held(new), (beside, foreign)) == foreign.id
-    assert same_claim(held(new), (beside,)) is None
+    assert belief_with_same_claim(held(new), (beside, foreign, own)) == own.id
+    assert belief_with_same_claim(held(new), (beside, foreign)) == foreign.id
+    assert belief_with_same_claim(held(new), (beside,)) is None

@@ -12,11 +12,11 @@ from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.errors import Exhausted
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.models.routing import Use
-from opencrab.domain.money.budget import FREE, INSTALLATION, Limits, Usage, agent_scope
+from opencrab.domain.money.budget import FREE, INSTALLATION, Limits, Usage, agent_budget_scope
 from opencrab.domain.turn.record import CallState
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.usage.ledger import UsageRow
-from opencrab.engine.insight.costs import explain
+from opencrab.engine.insight.costs import explain_turn_cost
 from opencrab.engine.memory.embedding import (
     PAUSE_MS,
     EmbeddingModels,
@@ -24,7 +24,7 @@ from opencrab.engine.memory.embedding import (
     embedding_reservation,
 )
 from opencrab.engine.runtime import Rules
-from opencrab.ports.turn.journal import Change
+from opencrab.ports.turn.journal import TurnChange
 from tests.contract.homes import HOMES, OpenHome, sqlite
 from tests.crash.outside import Reply
 from tests.e2e.house import House
@@ -64,7 +64,7 @@ class Buyer:
 
     def drawn(self) -> set[int]:
         budgets = self.house.home.budgets
-        return {budgets.drawn(scope, DAY) for scope in (INSTALLATION, agent_scope("mika"))}
+        return {budgets.drawn(scope, DAY) for scope in (INSTALLATION, agent_budget_scope("mika"))}
 
     def commits(self) -> int:
         return self.house.calls["journal.commit"]
@@ -97,8 +97,8 @@ def test_vectors_cost_what_their_vendor_counted(opens: OpenHome, tmp_path: Path)
         assert (turn.status, turn.spent, turn.allowance) == (TurnStatus.COMPLETED, COST, 0)
         assert sum(block.micro_usd for block in turn.blocks) == reserved
         assert at.drawn() == {COST} == {at.vendor.billed}
-        assert explain(at.house.runtime, turn.id).adds_up
-        assert explain(at.house.runtime, turn.id).complete
+        assert explain_turn_cost(at.house.runtime, turn.id).adds_up
+        assert explain_turn_cost(at.house.runtime, turn.id).complete
 
 
 def test_its_records_tell_nothing_of_the_texts(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ class Refusing:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._journal, name)
 
-    def commit(self, change: Change) -> Turn:
+    def commit(self, change: TurnChange) -> Turn:
         if change.draws:
             raise Exhausted("nothing is left")
         return cast(Turn, self._journal.commit(change))

@@ -19,9 +19,9 @@ from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import NotFound, Refused
 from opencrab.domain.memory.memory import MEMORY, Memory
-from opencrab.domain.memory.search_row import EVERYTHING, Clearance
+from opencrab.domain.memory.search_row import EVERYTHING, SearchClearance
 from opencrab.engine.memory import reading
-from opencrab.engine.memory.curation import Memories
+from opencrab.engine.memory.curation import MemoryCurator
 from opencrab.engine.runtime import Runtime
 
 MANY = 1_150
@@ -66,16 +66,16 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
 
 
 def test_a_long_stretch_of_others_sessions_ends_early_and_goes_on(runtime: Runtime) -> None:
-    found, place = reading.logs(runtime.home, "ada", after=None, limit=5)
+    found, place = reading.session_logs(runtime.home, "ada", after=None, limit=5)
     assert [log.session.id for log in found] == ["s00003"]
     assert place is not None
-    rest, end = reading.logs(runtime.home, "ada", after=place, limit=5)
+    rest, end = reading.session_logs(runtime.home, "ada", after=place, limit=5)
     assert [log.session.id for log in rest] == [f"s{MANY - 1:05}"]
     assert end is None
 
 
 def test_a_long_stretch_of_other_categories_ends_early_and_goes_on(runtime: Runtime) -> None:
-    memories = Memories(runtime, "ada")
+    memories = MemoryCurator(runtime, "ada")
     found, place = memories.page(category="decision", limit=5)
     assert [each.id for each in found] == [f"m{MANY - 1:05}"]
     assert place is not None
@@ -88,16 +88,16 @@ def test_a_session_of_somebody_else_is_like_one_that_never_was(runtime: Runtime)
     said = list[str]()
     for name in ("s00000", "s99999"):
         with pytest.raises(NotFound) as caught:
-            reading.session_of(runtime.home.sessions, "ada", name)
+            reading.session_known_to_agent(runtime.home.sessions, "ada", name)
         said.append(caught.value.message.replace(name, "X"))
     assert said[0] == said[1]
 
 
 def test_who_asks_decides_what_may_be_found() -> None:
-    def asking(scope: Scope) -> Clearance:
-        return reading.clearance_of(Principal(id="k1", name="鍵", scope=scope))
+    def asking(scope: Scope) -> SearchClearance:
+        return reading.principal_clearance(Principal(id="k1", name="鍵", scope=scope))
 
     assert asking(Scope.OWNER) == EVERYTHING
-    assert asking(Scope.CHAT) == Clearance(person_id="k1")
+    assert asking(Scope.CHAT) == SearchClearance(person_id="k1")
     with pytest.raises(Refused):
         asking(Scope.READ)

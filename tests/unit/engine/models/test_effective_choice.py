@@ -6,7 +6,7 @@ import pytest
 
 from opencrab.domain.models.routing import LlmConfig, Routing, Use
 from opencrab.domain.models.traffic_split import Mix
-from opencrab.engine.models.effective_choice import effective
+from opencrab.engine.models.effective_choice import effective_models
 from tests.unit.engine.known_models import Known, Named
 from tests.unit.engine.known_world import World
 
@@ -23,7 +23,7 @@ def test_a_model_that_is_gone_is_told_for_each_use(world: World) -> None:
     known(world)
     agent = world.runtime.home.agents.get("mika").agent
     agent = agent.replaced(model="gone:x", llm=LlmConfig(models={Use.CREATIVE: "home"}))
-    found = effective(world.runtime.models, agent)
+    found = effective_models(world.runtime.models, agent)
     assert (found[Use.CREATIVE].model, found[Use.CREATIVE].by) == ("ollama:llama", "permanent")
     assert (found[Use.THINKING].model, found[Use.THINKING].by) == ("gone:x", "agent")
     assert found[Use.THINKING].problem
@@ -44,7 +44,7 @@ def test_a_private_agent_is_told_who_would_really_be_asked(
     models = Known([Named("openai:gpt"), Named("ollama:llama", private=True)], routing)
     world.runtime = replace(world.runtime, models=models)
     agent = world.runtime.home.agents.get("mika").agent.replaced(llm=LlmConfig(private=True))
-    found = effective(world.runtime.models, agent)
+    found = effective_models(world.runtime.models, agent)
     assert (found[Use.THINKING].model, found[Use.THINKING].by) == (model, by)
     assert found[Use.THINKING].problem.startswith(problem)
     assert bool(found[Use.THINKING].problem) is bool(problem)
@@ -60,8 +60,8 @@ def test_what_was_learned_is_shown_by_type_of_task_where_nobody_chose(world: Wor
         Mix(purpose=use, task_type="code", weights=weights) for use in (Use.THINKING, Use.CREATIVE)
     ]
     agent = agent.replaced(llm=LlmConfig(models={Use.CREATIVE: "home"}))
-    found = effective(world.runtime.models, agent, mixes)
+    found = effective_models(world.runtime.models, agent, mixes)
     assert list(found[Use.THINKING].learned) == ["code"]
     assert found[Use.THINKING].learned["code"] == pytest.approx({"home": 0.75, "away": 0.25})
     assert (found[Use.THINKING].model, found[Use.CREATIVE].learned) == ("openai:gpt", {})
-    assert effective(world.runtime.models, agent)[Use.THINKING].learned == {}
+    assert effective_models(world.runtime.models, agent)[Use.THINKING].learned == {}

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.models.routing import LlmConfig, Routing, Use
 from opencrab.engine.models.preferences import (
-    change_aliases,
+    change_model_aliases,
     change_provider,
-    directory_of,
-    require_config,
-    resolve_reference,
+    require_model_config,
+    require_provider_directory,
+    resolve_model_reference,
 )
 from opencrab.ports.models.model import ProviderState
 from tests.unit.engine.known_models import Known, Named
@@ -42,10 +42,10 @@ NAMES = st.sampled_from(["a", "b", "c", "d", "openai", "openai:x", "ollama"])
 def test_a_reference_leads_to_one_model(reference: str, model: str | None) -> None:
     aliases = {"fast": "faster", "faster": "openai"}
     if model is not None:
-        assert resolve_reference(reference, aliases, PROVIDERS, field="f") == model
+        assert resolve_model_reference(reference, aliases, PROVIDERS, field="f") == model
         return
     with pytest.raises(Invalid) as refused:
-        resolve_reference(reference, aliases, PROVIDERS, field="f")
+        resolve_model_reference(reference, aliases, PROVIDERS, field="f")
     assert refused.value.field == "f"
     assert refused.value.cure
 
@@ -56,14 +56,14 @@ def test_every_reference_ends_somewhere_or_is_refused(
 ) -> None:
     model = "openai:x"
     with suppress(Invalid):
-        model = resolve_reference(reference, aliases, PROVIDERS, field="f")
+        model = resolve_model_reference(reference, aliases, PROVIDERS, field="f")
     assert model.partition(":")[0] in PROVIDERS
     assert model.partition(":")[2]
 
 
 def test_a_circle_is_shown() -> None:
     with pytest.raises(Invalid, match="a → b → a lead in a circle"):
-        resolve_reference("a", {"a": "b", "b": "a"}, PROVIDERS, field="f")
+        resolve_model_reference("a", {"a": "b", "b": "a"}, PROVIDERS, field="f")
 
 
 def known(world: World) -> None:
@@ -76,16 +76,16 @@ def known(world: World) -> None:
 def test_a_private_agent_takes_private_models_only(world: World) -> None:
     known(world)
     private = LlmConfig(private=True, models={Use.CREATIVE: "home"})
-    require_config(world.runtime.models, private, "ollama:llama")
+    require_model_config(world.runtime.models, private, "ollama:llama")
     with pytest.raises(Invalid, match="'openai:gpt' is not private"):
-        require_config(world.runtime.models, private, "openai:gpt")
+        require_model_config(world.runtime.models, private, "openai:gpt")
 
 
 def test_without_a_directory_nothing_is_changed(world: World) -> None:
     with pytest.raises(Unavailable):
-        directory_of(world.runtime.directory)
+        require_provider_directory(world.runtime.directory)
     with pytest.raises(Unavailable):
-        change_aliases(world.runtime, {"a": "openai"})
+        change_model_aliases(world.runtime, {"a": "openai"})
     with pytest.raises(Unavailable):
         change_provider(world.runtime, "openai", {}, key="sk")
     assert world.runtime.home.preferences.get().version == 0

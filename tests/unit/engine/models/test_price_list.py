@@ -12,10 +12,10 @@ from opencrab.bootstrap.prices import nightly
 from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.models.preferences import DatedPrice
-from opencrab.domain.models.price_check import NewPrices, sorted_out
+from opencrab.domain.models.price_check import NewPrices, classify_prices
 from opencrab.domain.money.budget import Price
-from opencrab.engine.models.preferences import change_prices
-from opencrab.engine.models.price_list import PRICE_ROW, fetch_public_prices, price_on
+from opencrab.engine.models.preferences import change_model_prices
+from opencrab.engine.models.price_list import PRICE_ROW, fetch_public_prices, price_on_day
 from tests.contract.example import NOW
 from tests.unit.engine.known_world import World
 
@@ -58,7 +58,7 @@ class Listing:
     ) -> NewPrices:
         assert known.keys() == limits.keys() >= self._found.keys()
         new = {name: each for name, each in self._found.items() if each.price != known[name]}
-        return sorted_out(new, known, allow_lower=False)
+        return classify_prices(new, known, allow_lower=False)
 
 
 def raised(price: Price | None, percent: int) -> Price:
@@ -81,7 +81,7 @@ def test_a_days_price_is_known_when_others_came_after_it(priced: World) -> None:
     runtime, facts = priced.runtime, priced.runtime.home.facts
     first, cheap = price(priced, NAME), price(priced, OTHER)
     dearer, dearest = raised(first, 120), raised(first, 150)
-    assert price_on(facts, NAME, TODAY, now=first) == first, "nothing ever changed"
+    assert price_on_day(facts, NAME, TODAY, now=first) == first, "nothing ever changed"
     assert fetch_public_prices(runtime, listing(TODAY, gpt_4o=dearer)) == (1, {})
     charged = price(priced, NAME)
     assert charged != first
@@ -90,9 +90,9 @@ def test_a_days_price_is_known_when_others_came_after_it(priced: World) -> None:
     assert fetch_public_prices(runtime, listing(later, gpt_4o=dearest, gpt_4o_mini=dearest))[0] == 2
     last = price(priced, NAME)
     for day, cost in ((-1, first), (0, charged), (2, charged), (3, last), (30, last)):
-        found = price_on(facts, NAME, TODAY + timedelta(days=day), now=last)
+        found = price_on_day(facts, NAME, TODAY + timedelta(days=day), now=last)
         assert found == cost, day
-    assert price_on(facts, OTHER, LONG_AGO, now=None) == cheap
+    assert price_on_day(facts, OTHER, LONG_AGO, now=None) == cheap
     assert rows(priced) == 3
 
 
@@ -116,11 +116,13 @@ def test_a_price_that_falls_far_stays_and_is_told(priced: World) -> None:
 def test_a_change_by_hand_gets_its_row_with_the_next_night(priced: World) -> None:
     before = price(priced, NAME)
     new = raised(before, 130)
-    change_prices(priced.runtime, {NAME: DatedPrice(price=new, as_of=TODAY)})
+    change_model_prices(priced.runtime, {NAME: DatedPrice(price=new, as_of=TODAY)})
     other = raised(price(priced, OTHER), 130)
     fetch_public_prices(priced.runtime, listing(TODAY, gpt_4o_mini=other))
     assert (
-        price_on(priced.runtime.home.facts, NAME, TODAY, now=None) == price(priced, NAME) != before
+        price_on_day(priced.runtime.home.facts, NAME, TODAY, now=None)
+        == price(priced, NAME)
+        != before
     )
     assert rows(priced) == 2
 

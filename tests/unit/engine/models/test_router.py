@@ -10,28 +10,28 @@ from hypothesis import strategies as st
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Invalid
-from opencrab.domain.models.fault import Course, Fault
-from opencrab.domain.models.health import BreakerState, record_failure
+from opencrab.domain.models.fault import Fault, FaultResponse
+from opencrab.domain.models.health import BreakerState, record_model_failure
 from opencrab.domain.models.routing import (
-    Basis,
     Duration,
     LlmConfig,
-    Lot,
+    ModelAssignment,
     ModelChosen,
     Routing,
+    RoutingBasis,
     Use,
 )
-from opencrab.domain.turn.transcript import Attempt
+from opencrab.domain.turn.transcript import ModelAttempt
 from opencrab.engine.models.router import (
     LAST_RETRIES,
     LONGEST_WAIT_SECONDS,
     NONSENSE_RETRIES,
     RETRIES,
-    Pick,
-    candidates,
-    leader,
-    pick,
-    wait_seconds,
+    ModelPick,
+    fallback_models,
+    leading_model,
+    pick_model,
+    seconds_before_retry,
 )
 from opencrab.ports.models.model import ChatModel
 from tests.unit.engine.known_models import Known, Named
@@ -62,19 +62,19 @@ def _models(*fallback: str) -> Known:
 
 
 def _candidates(models: Known, name: str, agent: Agent) -> tuple[ChatModel, ...]:
-    return candidates(models, models.get(name), agent)
+    return fallback_models(models, models.get(name), agent)
 
 
 def _names(listed: tuple[object, ...]) -> list[str]:
     return [model.info.name for model in listed]  # type: ignore[attr-defined]
 
 
-def _asked(picked: Pick | None) -> str | None:
+def _asked(picked: ModelPick | None) -> str | None:
     return None if picked is None else picked.model.info.name
 
 
 def _paused(provider: str) -> dict[str, BreakerState]:
-    return {provider: record_failure(None, NOW, at_once=True)}
+    return {provider: record_model_failure(None, NOW, at_once=True)}
 
 
 def test_the_chosen_model_comes_first_and_the_chain_after_it_without_repeats() -> None:
@@ -90,37 +90,39 @@ def test_who_is_absent_takes_nobodys_place_and_an_absent_choice_is_told() -> Non
         "anthropic:claude",
     ]
     with pytest.raises(Invalid, match="nowhere"):
-        leader(models, Use.THINKING, Basis(model="nowhere:x"), ())
+        leading_model(models, Use.THINKING, RoutingBasis(model="nowhere:x"), ())
 
 
 def test_what_the_agent_chose_for_a_while_and_is_gone_gives_way() -> None:
     models = _models()
     choice = ModelChosen(use=Use.THINKING, model="gone", duration=Duration.THIS_TURN)
-    session = Basis(session={Use.THINKING: "gone"}, model="anthropic:claude")
-    found, by = leader(models, Use.THINKING, session, (choice,))
+    session = RoutingBasis(session={Use.THINKING: "gone"}, model="anthropic:claude")
+    found, by = leading_model(models, Use.THINKING, session, (choice,))
     assert (found.info.name, by) == ("anthropic:claude", "agent")
 
 
 def test_what_was_drawn_and_is_gone_gives_way_to_what_holds_without_it() -> None:
-    lot = Lot(use=Use.THINKING, task_type="code", model="gone:x", probability=0.5)
-    basis = Basis(model="anthropic:claude", lots=(lot,))
-    model, by = leader(_models(), Use.THINKING, basis, (), "code")
+    lot = ModelAssignment(use=Use.THINKING, task_type="code", model="gone:x", probability=0.5)
+    basis = RoutingBasis(model="anthropic:claude", lots=(lot,))
+    model, by = leading_model(_models(), Use.THINKING, basis, (), "code")
     assert (model.info.name, by) == ("anthropic:claude", "agent")
     there = basis.replaced(lots=(lot.replaced(model="openrouter:any"),))
-    model, by = leader(_models(), Use.THINKING, there, (), "code")
+    model, by = leading_model(_models(), Use.THINKING, there, (), "code")
     assert (model.info.name, by) == ("openrouter:any", "learned")
 
 
 @pytest.mark.parametrize(
     ("basis", "told"),
     [
-        (Basis(models={Use.THINKING: "gone"}), "in the agent's llm config"),
-        (Basis(model="gone"), "the agent's own"),
+        (RoutingBasis(models={Use.THINKING: "gone"}), "in the agent's llm config"),
+        (RoutingBasis(model="gone"), "the agent's own"),
     ],
 )
-def test_a_lasting_choice_that_is_gone_is_told_with_its_place(basis: Basis, told: str) -> None:
+def test_a_lasting_choice_that_is_gone_is_told_with_its_place(
+    basis: RoutingBasis, told: str
+) -> None:
     with pytest.raises(Invalid, match=f"'gone' is {told}"):
-        leader(_models("anthropic:claude"), Use.THINKING, basis, ())
+        leading_model(_models("anthropic:claude"), Use.THINKING, basis, ())
 
 
 def test_a_private_model_is_never_replaced_by_one_outside() -> None:
@@ -148,65 +150,65 @@ def test_who_cannot_call_actions_takes_nobodys_place() -> None:
 
 
 def test_the_first_is_asked_first_unless_its_provider_is_paused() -> None:
-    assert _asked(pick(ALL, (), NOBODY, NOW)) == "openai:gpt"
-    assert _asked(pick(ALL, (), _paused("openai"), NOW)) == "anthropic:claude"
+    assert _asked(pick_model(ALL, (), NOBODY, NOW)) == "openai:gpt"
+    assert _asked(pick_model(ALL, (), _paused("openai"), NOW)) == "anthropic:claude"
 
 
 def test_when_all_are_paused_the_first_is_asked_all_the_same() -> None:
-    health = {model.info.provider: record_failure(None, NOW, at_once=True) for model in ALL}
-    assert _asked(pick(ALL, (), health, NOW)) == "openai:gpt"
+    health = {model.info.provider: record_model_failure(None, NOW, at_once=True) for model in ALL}
+    assert _asked(pick_model(ALL, (), health, NOW)) == "openai:gpt"
 
 
 def test_a_provider_whose_pause_is_over_is_to_be_tried_by_one_caller() -> None:
     health = _paused("openai")
-    picked = pick(ALL, (), health, NOW + timedelta(minutes=6))
+    picked = pick_model(ALL, (), health, NOW + timedelta(minutes=6))
     assert _asked(picked) == "openai:gpt"
     assert picked is not None
     assert picked.probe == health["openai"]
     probed = {"openai": health["openai"].probed(NOW + timedelta(minutes=6))}
-    assert _asked(pick(ALL, (), probed, NOW + timedelta(minutes=6))) == "anthropic:claude"
+    assert _asked(pick_model(ALL, (), probed, NOW + timedelta(minutes=6))) == "anthropic:claude"
 
 
 def test_one_that_turns_requests_away_is_asked_twice_more_and_then_another() -> None:
-    attempts: list[Attempt] = []
+    attempts: list[ModelAttempt] = []
     for again in range(1, RETRIES + 1):
-        attempts.append(Attempt("openai:gpt", Fault.RATE_LIMITED))
-        picked = pick(ALL, attempts, NOBODY, NOW)
+        attempts.append(ModelAttempt("openai:gpt", Fault.RATE_LIMITED))
+        picked = pick_model(ALL, attempts, NOBODY, NOW)
         assert picked is not None
         assert (_asked(picked), picked.again) == ("openai:gpt", again)
-    attempts.append(Attempt("openai:gpt", Fault.RATE_LIMITED))
-    assert _asked(pick(ALL, attempts, NOBODY, NOW)) == "anthropic:claude"
+    attempts.append(ModelAttempt("openai:gpt", Fault.RATE_LIMITED))
+    assert _asked(pick_model(ALL, attempts, NOBODY, NOW)) == "anthropic:claude"
 
 
-@pytest.mark.parametrize("fault", [f for f in Fault if f.course is Course.NEXT])
+@pytest.mark.parametrize("fault", [f for f in Fault if f.course is FaultResponse.NEXT])
 def test_after_a_failure_the_next_provider_is_asked(fault: Fault) -> None:
-    attempts = [Attempt("openai:gpt", fault)]
-    assert _asked(pick(ALL, attempts, NOBODY, NOW)) == "anthropic:claude"
+    attempts = [ModelAttempt("openai:gpt", fault)]
+    assert _asked(pick_model(ALL, attempts, NOBODY, NOW)) == "anthropic:claude"
 
 
-@pytest.mark.parametrize("fault", [f for f in Fault if f.course is Course.STOP])
+@pytest.mark.parametrize("fault", [f for f in Fault if f.course is FaultResponse.STOP])
 def test_what_no_other_provider_can_mend_ends_the_matter(fault: Fault) -> None:
-    assert pick(ALL, [Attempt("openai:gpt", fault)], NOBODY, NOW) is None
+    assert pick_model(ALL, [ModelAttempt("openai:gpt", fault)], NOBODY, NOW) is None
 
 
 def test_a_provider_that_is_ill_is_not_asked_for_another_of_its_models() -> None:
     small = Named("openai:mini")
     listed = (OPENAI, small, CLAUDE)
-    ill = [Attempt("openai:gpt", Fault.SERVER_ERROR)]
-    assert _asked(pick(listed, ill, NOBODY, NOW)) == "anthropic:claude"
-    gone = [Attempt("openai:gpt", Fault.MODEL_GONE)]
-    assert _asked(pick(listed, gone, NOBODY, NOW)) == "openai:mini"
+    ill = [ModelAttempt("openai:gpt", Fault.SERVER_ERROR)]
+    assert _asked(pick_model(listed, ill, NOBODY, NOW)) == "anthropic:claude"
+    gone = [ModelAttempt("openai:gpt", Fault.MODEL_GONE)]
+    assert _asked(pick_model(listed, gone, NOBODY, NOW)) == "openai:mini"
 
 
 @pytest.mark.parametrize("fault", Fault)
 def test_the_last_one_is_asked_once_more_if_it_may_pass(fault: Fault) -> None:
-    attempts = [Attempt("openai:gpt", fault)]
-    picked = pick((OPENAI,), attempts, NOBODY, NOW)
+    attempts = [ModelAttempt("openai:gpt", fault)]
+    picked = pick_model((OPENAI,), attempts, NOBODY, NOW)
     assert (picked is not None) == fault.may_pass
     most = {Fault.RATE_LIMITED: RETRIES, Fault.NONSENSE: NONSENSE_RETRIES}.get(fault, LAST_RETRIES)
     if fault.may_pass:
-        assert pick((OPENAI,), attempts * most, NOBODY, NOW) is not None
-    assert pick((OPENAI,), attempts * (most + 1), NOBODY, NOW) is None
+        assert pick_model((OPENAI,), attempts * most, NOBODY, NOW) is not None
+    assert pick_model((OPENAI,), attempts * (most + 1), NOBODY, NOW) is None
 
 
 @given(
@@ -216,30 +218,30 @@ def test_the_last_one_is_asked_once_more_if_it_may_pass(fault: Fault) -> None:
 def test_however_all_fail_it_comes_to_an_end_and_nobody_is_asked_too_often(
     faults: list[Fault], paused: list[str]
 ) -> None:
-    health = {provider: record_failure(None, NOW, at_once=True) for provider in paused}
-    attempts: list[Attempt] = []
+    health = {provider: record_model_failure(None, NOW, at_once=True) for provider in paused}
+    attempts: list[ModelAttempt] = []
     for fault in faults:
-        picked = pick(ALL, attempts, health, NOW)
+        picked = pick_model(ALL, attempts, health, NOW)
         if picked is None:
             break
-        attempts.append(Attempt(picked.model.info.name, fault))
-    assert pick(ALL, attempts, health, NOW) is None
+        attempts.append(ModelAttempt(picked.model.info.name, fault))
+    assert pick_model(ALL, attempts, health, NOW) is None
     for model in ALL:
         assert sum(a.model == model.info.name for a in attempts) <= RETRIES + 1
 
 
 def test_nonsense_after_two_other_failures_is_the_last_word() -> None:
     faults = (Fault.RATE_LIMITED, Fault.RATE_LIMITED, Fault.NONSENSE)
-    attempts = [Attempt(OPENAI.info.name, fault) for fault in faults]
-    assert pick([OPENAI], attempts, {}, NOW) is None
-    assert pick([OPENAI], attempts[:2], {}, NOW) is not None
+    attempts = [ModelAttempt(OPENAI.info.name, fault) for fault in faults]
+    assert pick_model([OPENAI], attempts, {}, NOW) is None
+    assert pick_model([OPENAI], attempts[:2], {}, NOW) is not None
 
 
 @given(st.integers(1, 6), st.text(max_size=8), st.none() | st.floats(0, 1e17))
 def test_a_wait_is_at_least_what_the_provider_asks_and_grows(
     again: int, turn_id: str, asked_for: float | None
 ) -> None:
-    seconds = wait_seconds(Pick(OPENAI, again), turn_id, asked_for)
+    seconds = seconds_before_retry(ModelPick(OPENAI, again), turn_id, asked_for)
     assert seconds >= min(asked_for or 0, LONGEST_WAIT_SECONDS)
     assert min(2 ** (again - 1), LONGEST_WAIT_SECONDS) <= seconds <= LONGEST_WAIT_SECONDS
-    assert wait_seconds(Pick(OPENAI), turn_id, asked_for) == 0
+    assert seconds_before_retry(ModelPick(OPENAI), turn_id, asked_for) == 0

@@ -7,9 +7,9 @@ import pytest
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.models.optimization import Aim, Leave
-from opencrab.domain.models.routing import LlmConfig, Lot, ModelReference, Routing, Use
+from opencrab.domain.models.routing import LlmConfig, ModelAssignment, ModelReference, Routing, Use
 from opencrab.domain.models.traffic_split import Mix
-from opencrab.engine.models.router import lots, shares
+from opencrab.engine.models.router import draw_models_for_turn, mix_shares
 from tests.unit.engine.known_models import Known, Named
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -46,18 +46,24 @@ def mix(**weights: float) -> Mix:
 
 def test_each_model_is_drawn_as_often_as_its_weight_says_and_always_alike() -> None:
     turns = [f"t{n}" for n in range(2_000)]
-    drawn = [lots(MODELS, agent(), (mix(fast=0.8, smart=0.2),), turn)[0] for turn in turns]
+    drawn = [
+        draw_models_for_turn(MODELS, agent(), (mix(fast=0.8, smart=0.2),), turn)[0]
+        for turn in turns
+    ]
     counted = Counter(lot.model for lot in drawn)
     assert 0.77 < counted["fast"] / len(turns) < 0.83
     assert {(lot.model, lot.probability) for lot in drawn} == {("fast", 0.8), ("smart", 0.2)}
-    again = lots(MODELS, agent(), (mix(smart=0.2, fast=0.8),), "t7")
+    again = draw_models_for_turn(MODELS, agent(), (mix(smart=0.2, fast=0.8),), "t7")
     assert again == (drawn[7],)
 
 
 def test_two_mixes_are_drawn_apart() -> None:
     first = mix(fast=0.5, smart=0.5)
     both = (first, first.replaced(task_type="design"))
-    pairs = {tuple(lot.model for lot in lots(MODELS, agent(), both, f"t{n}")) for n in range(40)}
+    pairs = {
+        tuple(lot.model for lot in draw_models_for_turn(MODELS, agent(), both, f"t{n}"))
+        for n in range(40)
+    }
     assert len(pairs) == 4
 
 
@@ -77,17 +83,22 @@ def test_two_mixes_are_drawn_apart() -> None:
 def test_only_who_may_be_asked_has_a_share(
     llm: dict[str, object], weights: dict[str, float], left: dict[str, float]
 ) -> None:
-    found = shares(MODELS, agent(**llm), mix(**weights))
+    found = mix_shares(MODELS, agent(**llm), mix(**weights))
     assert found == pytest.approx(left)
-    assert len(lots(MODELS, agent(**llm), (mix(**weights),), "t1")) == bool(left)
+    assert len(draw_models_for_turn(MODELS, agent(**llm), (mix(**weights),), "t1")) == bool(left)
 
 
 def test_an_owner_who_lets_nothing_be_learned_gets_no_lots() -> None:
     for leave, drawn in ((Leave.OFF, 0), (Leave.RECOMMEND, 1), (Leave.APPLY, 1)):
-        assert len(lots(MODELS, agent(aim=Aim(leave=leave)), (mix(fast=1.0),), "t1")) == drawn
+        assert (
+            len(draw_models_for_turn(MODELS, agent(aim=Aim(leave=leave)), (mix(fast=1.0),), "t1"))
+            == drawn
+        )
 
 
 def test_a_model_by_two_names_is_as_likely_as_both_together() -> None:
-    (lot,) = lots(MODELS, agent(), (mix(fast=0.5, also=0.25, smart=0.25),), "t1")
+    (lot,) = draw_models_for_turn(MODELS, agent(), (mix(fast=0.5, also=0.25, smart=0.25),), "t1")
     expected = {"fast": 0.75, "also": 0.75, "smart": 0.25}[lot.model]
-    assert lot == Lot(use=Use.THINKING, task_type="code", model=lot.model, probability=expected)
+    assert lot == ModelAssignment(
+        use=Use.THINKING, task_type="code", model=lot.model, probability=expected
+    )

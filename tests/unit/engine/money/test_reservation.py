@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.money.budget import Price, Usage
-from opencrab.engine.money.reservation import reservation
+from opencrab.engine.money.reservation import model_call_reservation
 from opencrab.ports.models.model import ChatMessage, ChatRequest, Image, ModelInfo
 
 few = st.integers(0, 5_000)
@@ -41,4 +41,4 @@ def test_no_bill_is_higher(
         input_tokens=len(text.encode()) + 700 * len(pictures) + hidden,
         output_tokens=answer + thinks,
     )
-    assert price.cost(most) <= reservation(info, request, body)
+    assert price.cost(most) <= model_call_reservation(info, request, body)

@@ -7,14 +7,14 @@ import pytest
 
 from opencrab.adapters.skill_files import FileSkills
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.agents.agent_state import Mind
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.agents.agent_state import AgentState
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed
 from opencrab.domain.learning.skill_lifecycle import (
-    Teaching,
+    SkillTeaching,
     index_skill,
-    lesson,
     promote_skill,
+    skill_lesson,
     teach_skill,
 )
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, IndexedSkill, SkillStatus, SourceType
@@ -22,41 +22,41 @@ from opencrab.domain.value import Language
 from opencrab.engine.skills.offering import (
     INDEX_BYTES,
     TEXT_BYTES,
-    Had,
-    count_use,
-    fitting,
-    had,
-    index,
-    text_of,
+    OfferedSkill,
+    count_skill_use,
+    skill_index,
+    skill_text,
+    skills_fitting_message,
+    skills_of_agent,
 )
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from tests.conftest import ROOT
 from tests.contract.homes import sqlite
 from tests.unit.actions.bench import NOW
 
 SHIPPED = FileSkills(ROOT / "skills")
-EVERYTHING = Mind(enabled=("autonomous", "knowledge-vault"))
-OWN = Teaching(source_type=SourceType.REFLECTION, taught_by="owner", vouched=True)
+EVERYTHING = AgentState(enabled=("autonomous", "knowledge-vault"))
+OWN = SkillTeaching(source_type=SourceType.REFLECTION, taught_by="owner", vouched=True)
 
 
-def counting(mind: Mind) -> tuple[Had, ...]:
+def counting(mind: AgentState) -> tuple[OfferedSkill, ...]:
     """The skills that count for an agent with this mind."""
-    return had(SHIPPED.all(), mind)
+    return skills_of_agent(SHIPPED.all(), mind)
 
 
 def skill(name: str = "good-questions", guidance: str = "「なぜ」と尋ねる。") -> AcquiredSkill:
     """Something that was learned."""
-    return teach_skill(None, lesson(name, "説明を深める", guidance=guidance), OWN, NOW)
+    return teach_skill(None, skill_lesson(name, "説明を深める", guidance=guidance), OWN, NOW)
 
 
-def mind(description: str, pattern: str = "") -> Mind:
+def mind(description: str, pattern: str = "") -> AgentState:
     """A mind without standard skills that knows one acquired skill."""
     learned_skill = IndexedSkill(name="own", description=description, situation_pattern=pattern)
-    return Mind(skills=(learned_skill,), disabled=tuple(each.name for each in SHIPPED.all()))
+    return AgentState(skills=(learned_skill,), disabled=tuple(each.name for each in SHIPPED.all()))
 
 
 @pytest.fixture
-def facts(tmp_path: Path) -> Iterator[Facts]:
+def facts(tmp_path: Path) -> Iterator[Documents]:
     """An empty store."""
     with sqlite(tmp_path, FakeClock(NOW)) as home:
         yield home.facts
@@ -64,32 +64,34 @@ def facts(tmp_path: Path) -> Iterator[Facts]:
 
 @pytest.mark.parametrize("language", Language)
 def test_the_index_of_all_shipped_skills_is_short(language: Language) -> None:
-    text = index(counting(EVERYTHING), language).text
+    text = skill_index(counting(EVERYTHING), language).text
     assert len(text.encode()) <= 1_536
     assert len(text.splitlines()) == 7
-    assert len(index(counting(Mind()), language).text.encode()) <= 600
-    assert "autonomous" not in index(counting(Mind()), language).text
+    assert len(skill_index(counting(AgentState()), language).text.encode()) <= 600
+    assert "autonomous" not in skill_index(counting(AgentState()), language).text
 
 
 def test_who_has_no_skills_is_told_of_none() -> None:
-    nothing = Mind(disabled=tuple(each.name for each in SHIPPED.all()))
-    assert index(counting(nothing), Language.JA).text == ""
-    assert index(counting(nothing), Language.EN).names == ()
+    nothing = AgentState(disabled=tuple(each.name for each in SHIPPED.all()))
+    assert skill_index(counting(nothing), Language.JA).text == ""
+    assert skill_index(counting(nothing), Language.EN).names == ()
 
 
 def test_a_skill_that_was_switched_off_is_neither_offered_nor_loaded() -> None:
-    off = Mind(disabled=("workspace-management",))
-    assert "workspace-management" not in index(counting(off), Language.EN).names
-    assert fitting(counting(off), "このファイルを保存して") == ()
-    assert fitting(counting(Mind()), "このファイルを保存して") == ("workspace-management",)
+    off = AgentState(disabled=("workspace-management",))
+    assert "workspace-management" not in skill_index(counting(off), Language.EN).names
+    assert skills_fitting_message(counting(off), "このファイルを保存して") == ()
+    assert skills_fitting_message(counting(AgentState()), "このファイルを保存して") == (
+        "workspace-management",
+    )
 
 
-def test_a_skill_that_was_shipped_since_takes_the_place_of_a_learned_one(facts: Facts) -> None:
+def test_a_skill_that_was_shipped_since_takes_the_place_of_a_learned_one(facts: Documents) -> None:
     learned_first = skill("task-execution", "Never plan.")
     facts.commit(new_fact("mika", SKILL, "task-execution", learned_first))
-    known = index_skill(Mind(), learned_first)
-    assert index(counting(known), Language.EN).names.count("task-execution") == 1
-    text = text_of("task-execution", SHIPPED, facts, "mika", Language.EN)
+    known = index_skill(AgentState(), learned_first)
+    assert skill_index(counting(known), Language.EN).names.count("task-execution") == 1
+    text = skill_text("task-execution", SHIPPED, facts, "mika", Language.EN)
     assert text != "Never plan."
 
 
@@ -99,11 +101,11 @@ def test_the_index_is_capped_and_says_how_many_are_missing(language: Language) -
     for number in range(50):
         settled = promote_skill(skill(f"s-{number:02}"), NOW)
         full = index_skill(full, settled.replaced(description="あ" * 300))
-    text = index(counting(full), language).text
+    text = skill_index(counting(full), language).text
     told = len(text.splitlines()) - 2
     assert len(text.encode()) <= INDEX_BYTES
     assert str(56 - told) in text.splitlines()[-1]
-    assert len(index(counting(full), Language.EN).names) == 56
+    assert len(skill_index(counting(full), Language.EN).names) == 56
 
 
 @pytest.mark.parametrize(
@@ -123,7 +125,7 @@ def test_the_index_is_capped_and_says_how_many_are_missing(language: Language) -
     ],
 )  # fmt: skip
 def test_a_skill_is_loaded_where_it_fits(message: str, names: list[str]) -> None:
-    assert list(fitting(counting(EVERYTHING), message)) == names
+    assert list(skills_fitting_message(counting(EVERYTHING), message)) == names
 
 
 @pytest.mark.parametrize(
@@ -141,7 +143,7 @@ def test_a_skill_is_loaded_where_it_fits(message: str, names: list[str]) -> None
     ],
 )
 def test_small_talk_loads_nothing(message: str) -> None:
-    assert fitting(counting(EVERYTHING), message) == ()
+    assert skills_fitting_message(counting(EVERYTHING), message) == ()
 
 
 @pytest.mark.parametrize(
@@ -157,21 +159,24 @@ def test_small_talk_loads_nothing(message: str) -> None:
 def test_an_acquired_skill_fits_by_its_situation_or_its_words(
     description: str, pattern: str, message: str
 ) -> None:
-    assert fitting(counting(mind(description, pattern)), message) == ("own",)
-    assert fitting(counting(mind(description, pattern)), "こんにちは hello") == ()
+    assert skills_fitting_message(counting(mind(description, pattern)), message) == ("own",)
+    assert skills_fitting_message(counting(mind(description, pattern)), "こんにちは hello") == ()
 
 
 @pytest.mark.parametrize("pattern", ["", "|", "a|e|の", " | |", "it is|you are"])
 def test_a_situation_that_says_nothing_fits_nothing(pattern: str) -> None:
-    assert fitting(counting(mind("x", pattern)), "it is the one that you are, の話") == ()
+    assert (
+        skills_fitting_message(counting(mind("x", pattern)), "it is the one that you are, の話")
+        == ()
+    )
 
 
 def test_only_the_best_are_loaded_in_the_same_order_every_time() -> None:
     message = "ノートをファイルに保存して、教訓を覚えて、計画を立てて"
-    found = fitting(counting(EVERYTHING), message, limit=3)
+    found = skills_fitting_message(counting(EVERYTHING), message, limit=3)
     assert len(found) == 3
-    assert fitting(counting(EVERYTHING), message) == found[:2]
-    assert fitting(counting(EVERYTHING), message, limit=0) == ()
+    assert skills_fitting_message(counting(EVERYTHING), message) == found[:2]
+    assert skills_fitting_message(counting(EVERYTHING), message, limit=0) == ()
 
 
 def test_of_skills_that_fit_alike_one_that_proved_itself_comes_before_one_on_trial() -> None:
@@ -180,36 +185,38 @@ def test_of_skills_that_fit_alike_one_that_proved_itself_comes_before_one_on_tri
         for name, new in (("another", True), ("better", False))
     ]
     for message in ("友だちが泣いている", "my friend is crying"):
-        assert fitting(counting(Mind(skills=tuple(both))), message) == (
+        assert skills_fitting_message(counting(AgentState(skills=tuple(both))), message) == (
             "better",
             "another",
         )
-        assert fitting(counting(Mind(skills=tuple(both))), message, limit=1) == ("better",)
+        assert skills_fitting_message(
+            counting(AgentState(skills=tuple(both))), message, limit=1
+        ) == ("better",)
 
 
 def test_a_long_message_is_read_from_its_beginning() -> None:
-    assert fitting(counting(Mind()), "あ" * 1_000_000 + "ファイル") == ()
+    assert skills_fitting_message(counting(AgentState()), "あ" * 1_000_000 + "ファイル") == ()
 
 
 @pytest.mark.parametrize("language", Language)
 def test_the_text_of_a_standard_skill_comes_in_the_agents_language(
-    facts: Facts, language: Language
+    facts: Documents, language: Language
 ) -> None:
-    text = text_of("task-execution", SHIPPED, facts, "mika", language)
+    text = skill_text("task-execution", SHIPPED, facts, "mika", language)
     shipped = SHIPPED.find("task-execution")
     assert shipped is not None
     assert text == shipped.guidance[language]
 
 
-def test_only_live_skills_have_a_text(facts: Facts) -> None:
+def test_only_live_skills_have_a_text(facts: Documents) -> None:
     first = new_fact("mika", SKILL, "good-questions", skill())
     facts.commit(first)
-    assert text_of("good-questions", SHIPPED, facts, "ada", Language.JA) is None
+    assert skill_text("good-questions", SHIPPED, facts, "ada", Language.JA) is None
     for status in SkillStatus:
         stored = facts.get("mika", SKILL, "good-questions")
         assert stored is not None
         facts.commit(stored.holding(skill().replaced(status=status)))
-        text = text_of("good-questions", SHIPPED, facts, "mika", Language.JA)
+        text = skill_text("good-questions", SHIPPED, facts, "mika", Language.JA)
         live = status in {SkillStatus.CANDIDATE, SkillStatus.ACTIVE}
         assert text == ("「なぜ」と尋ねる。" if live else None)
 
@@ -217,32 +224,38 @@ def test_only_live_skills_have_a_text(facts: Facts) -> None:
 @pytest.mark.parametrize("language", Language)
 def test_a_skill_on_trial_is_told_of_nowhere_and_comes_where_it_fits(language: Language) -> None:
     fitting_one = skill().replaced(situation_pattern="請求書")
-    trying = index_skill(Mind(), fitting_one)
-    assert index(counting(trying), language).text == index(counting(Mind()), language).text
-    assert index(counting(trying), Language.EN).names == index(counting(Mind()), Language.EN).names
-    assert fitting(counting(trying), "この請求書を見て") == ("good-questions",)
-    settled = index_skill(trying, promote_skill(fitting_one, NOW))
-    assert "good-questions" in index(counting(settled), language).text
-    assert index(counting(settled), Language.EN).names[-1] == "good-questions"
-    shipped_since = index_skill(Mind(), skill("task-execution"))
+    trying = index_skill(AgentState(), fitting_one)
     assert (
-        index(counting(shipped_since), Language.EN).names
-        == index(counting(Mind()), Language.EN).names
+        skill_index(counting(trying), language).text
+        == skill_index(counting(AgentState()), language).text
+    )
+    assert (
+        skill_index(counting(trying), Language.EN).names
+        == skill_index(counting(AgentState()), Language.EN).names
+    )
+    assert skills_fitting_message(counting(trying), "この請求書を見て") == ("good-questions",)
+    settled = index_skill(trying, promote_skill(fitting_one, NOW))
+    assert "good-questions" in skill_index(counting(settled), language).text
+    assert skill_index(counting(settled), Language.EN).names[-1] == "good-questions"
+    shipped_since = index_skill(AgentState(), skill("task-execution"))
+    assert (
+        skill_index(counting(shipped_since), Language.EN).names
+        == skill_index(counting(AgentState()), Language.EN).names
     )
 
 
-def test_a_long_text_is_cut_and_says_so(facts: Facts) -> None:
+def test_a_long_text_is_cut_and_says_so(facts: Documents) -> None:
     facts.commit(new_fact("mika", SKILL, "long", skill("long", "あ" * 2_500)))
-    text = text_of("long", SHIPPED, facts, "mika", Language.JA)
+    text = skill_text("long", SHIPPED, facts, "mika", Language.JA)
     assert text is not None
     assert TEXT_BYTES - 3 <= len(text.encode()) <= TEXT_BYTES
     assert text.endswith("use_skill で読めます)")
 
 
-def test_use_is_counted_once_a_turn(facts: Facts) -> None:
+def test_use_is_counted_once_a_turn(facts: Documents) -> None:
     facts.commit(new_fact("mika", SKILL, "good-questions", skill()))
     for _ in range(2):
-        count_use(facts, "mika", ["good-questions", "task-execution", "good-questions"], NOW)
+        count_skill_use(facts, "mika", ["good-questions", "task-execution", "good-questions"], NOW)
     stored = facts.get("mika", SKILL, "good-questions")
     assert stored is not None
     counted = stored.read(AcquiredSkill)
@@ -252,12 +265,12 @@ def test_use_is_counted_once_a_turn(facts: Facts) -> None:
 class Contested:
     """A store in which somebody else is faster, so many times."""
 
-    def __init__(self, facts: Facts, times: int) -> None:
+    def __init__(self, facts: Documents, times: int) -> None:
         self.get, self.page = facts.get, facts.page
         self.several, self.due = facts.several, facts.due
         self._facts, self.times = facts, times
 
-    def commit(self, *facts: Fact, due: tuple[object, ...] = ()) -> None:
+    def commit(self, *facts: Document, due: tuple[object, ...] = ()) -> None:
         assert due == ()
         if self.times:
             self.times -= 1
@@ -267,10 +280,10 @@ class Contested:
 
 @pytest.mark.parametrize(("times", "count"), [(2, 1), (99, 0)])
 def test_counting_gives_way_to_others_and_at_last_gives_up(
-    facts: Facts, times: int, count: int
+    facts: Documents, times: int, count: int
 ) -> None:
     facts.commit(new_fact("mika", SKILL, "good-questions", skill()))
-    count_use(Contested(facts, times), "mika", ["good-questions"], NOW)
+    count_skill_use(Contested(facts, times), "mika", ["good-questions"], NOW)
     stored = facts.get("mika", SKILL, "good-questions")
     assert stored is not None
     assert stored.read(AcquiredSkill).usage_count == count

@@ -12,30 +12,32 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
 from opencrab.domain.agents.agent import Identity, Profile
-from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
+from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
 from opencrab.domain.agents.soul import Soul
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, Conflict, NotFound, Refused
-from opencrab.domain.learning.settings import Trials
-from opencrab.domain.learning.skill_lifecycle import lesson, promote_skill
+from opencrab.domain.learning.settings import TrialSettings
+from opencrab.domain.learning.skill_lifecycle import promote_skill, skill_lesson
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SkillStatus
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.skills.owner import Keeper, SkillState
-from opencrab.ports.documents import Facts
+from opencrab.engine.skills.owner import SkillOwner, SkillState
+from opencrab.ports.documents import Documents
 from tests.contract.homes import sqlite
 from tests.unit.actions.bench import NOW, agent
 
-WHAT = lesson("good-questions", "質問のしかた", guidance="「なぜ」と尋ねる。")
+WHAT = skill_lesson("good-questions", "質問のしかた", guidance="「なぜ」と尋ねる。")
 
 
 class Busy:
     """A store in which something else happens before each of the first commits."""
 
-    def __init__(self, facts: Facts, happens: Callable[[Facts], object], times: int) -> None:
+    def __init__(
+        self, facts: Documents, happens: Callable[[Documents], object], times: int
+    ) -> None:
         self.get, self.page = facts.get, facts.page
         self._facts, self._happens, self._times = facts, happens, times
 
-    def commit(self, *facts: Fact, due: tuple[Any, ...] = ()) -> None:
+    def commit(self, *facts: Document, due: tuple[Any, ...] = ()) -> None:
         if self._times:
             self._times -= 1
             self._happens(self._facts)
@@ -43,7 +45,7 @@ class Busy:
 
 
 @pytest.fixture
-def keeper(tmp_path: Path) -> Iterator[Keeper]:
+def keeper(tmp_path: Path) -> Iterator[SkillOwner]:
     """The owner of Mika, who has learned nothing yet."""
     clock = FakeClock(NOW)
     with sqlite(tmp_path, clock) as home:
@@ -52,27 +54,27 @@ def keeper(tmp_path: Path) -> Iterator[Keeper]:
         runtime = Runtime(
             home, clock, cast(Any, None), Registry(GROUPS), consequences=CONSEQUENCES, jobs=JOBS
         )
-        yield Keeper(runtime, "mika", "owner")
+        yield SkillOwner(runtime, "mika", "owner")
 
 
-def busy(keeper: Keeper, happens: Callable[[Facts], object], times: int = 1) -> Keeper:
+def busy(keeper: SkillOwner, happens: Callable[[Documents], object], times: int = 1) -> SkillOwner:
     """The same owner in a busy house."""
     home = keeper.runtime.home
-    facts = cast(Facts, Busy(home.facts, happens, times))
+    facts = cast(Documents, Busy(home.facts, happens, times))
     return replace(keeper, runtime=replace(keeper.runtime, home=replace(home, facts=facts)))
 
 
-def with_a_goal(facts: Facts) -> None:
+def with_a_goal(facts: Documents) -> None:
     """A turn takes up a goal, which changes the mind."""
     known = facts.get("mika", MIND, MIND)
-    mind = known.read(Mind) if known else Mind()
+    mind = known.read(AgentState) if known else AgentState()
     number = mind.agenda.last_number + 1
     grown = mind.replaced(agenda=Agenda(last_number=number))
-    fresh = Fact(owner="mika", kind=MIND, id=MIND, body={}, version=0)
+    fresh = Document(owner="mika", kind=MIND, id=MIND, body={}, version=0)
     facts.commit((known or fresh).holding(grown))
 
 
-def counted(facts: Facts) -> None:
+def counted(facts: Documents) -> None:
     """A turn used the skill."""
     fact = facts.get("mika", SKILL, "good-questions")
     assert fact is not None
@@ -80,21 +82,21 @@ def counted(facts: Facts) -> None:
     facts.commit(fact.holding(skill.replaced(usage_count=skill.usage_count + 1)))
 
 
-def mind_of(keeper: Keeper) -> Mind:
+def mind_of(keeper: SkillOwner) -> AgentState:
     """What Mika's turns know."""
     fact = keeper.runtime.home.facts.get("mika", MIND, MIND)
     assert fact is not None
-    return fact.read(Mind)
+    return fact.read(AgentState)
 
 
-def test_a_change_is_made_on_what_is_there_by_then(keeper: Keeper) -> None:
+def test_a_change_is_made_on_what_is_there_by_then(keeper: SkillOwner) -> None:
     keeper.put(WHAT)
     kept = busy(keeper, counted, 3).toggle("good-questions").skill
     assert isinstance(kept, AcquiredSkill)
     assert (kept.status, kept.usage_count) == (SkillStatus.DISABLED, 3)
 
 
-def test_nothing_that_others_wrote_into_the_mind_is_lost(keeper: Keeper) -> None:
+def test_nothing_that_others_wrote_into_the_mind_is_lost(keeper: SkillOwner) -> None:
     busy(keeper, with_a_goal, 2).put(WHAT)
     mind = mind_of(keeper)
     assert (mind.agenda.last_number, [each.name for each in mind.skills]) == (
@@ -103,19 +105,21 @@ def test_nothing_that_others_wrote_into_the_mind_is_lost(keeper: Keeper) -> None
     )
 
 
-def test_who_is_never_alone_is_told_after_five_tries(keeper: Keeper) -> None:
+def test_who_is_never_alone_is_told_after_five_tries(keeper: SkillOwner) -> None:
     with pytest.raises(Changed):
         busy(keeper, with_a_goal, 99).put(WHAT)
     assert keeper.all() == ()
 
 
-def test_a_change_that_is_none_writes_nothing(keeper: Keeper) -> None:
+def test_a_change_that_is_none_writes_nothing(keeper: SkillOwner) -> None:
     keeper.put(WHAT)
     versions = [keeper.toggle("good-questions", on=True).skill.version for _ in range(2)]
     assert versions == [2, 2]
 
 
-def test_what_an_owner_switches_on_is_on_for_good_until_he_takes_it_back(keeper: Keeper) -> None:
+def test_what_an_owner_switches_on_is_on_for_good_until_he_takes_it_back(
+    keeper: SkillOwner,
+) -> None:
     def standing(kept: SkillState) -> tuple[SkillStatus, bool, tuple[str, ...]]:
         assert isinstance(kept.skill, AcquiredSkill)
         return kept.skill.status, kept.on, mind_of(keeper).pinned
@@ -131,7 +135,7 @@ def test_what_an_owner_switches_on_is_on_for_good_until_he_takes_it_back(keeper:
     assert standing(keeper.restore("good-questions")) == (SkillStatus.CANDIDATE, True, ())
 
 
-def test_an_active_skill_that_is_switched_on_once_more_is_pinned(keeper: Keeper) -> None:
+def test_an_active_skill_that_is_switched_on_once_more_is_pinned(keeper: SkillOwner) -> None:
     keeper.put(WHAT)
     fact = keeper.runtime.home.facts.get("mika", SKILL, "good-questions")
     assert fact is not None
@@ -141,8 +145,10 @@ def test_an_active_skill_that_is_switched_on_once_more_is_pinned(keeper: Keeper)
     assert mind_of(keeper).pinned == ("skill:good-questions",)
 
 
-def test_owners_who_fill_the_trials_at_once_fill_them_once(keeper: Keeper) -> None:
-    few = replace(keeper.runtime, rules=replace(keeper.runtime.rules, trials=Trials(candidates=1)))
+def test_owners_who_fill_the_trials_at_once_fill_them_once(keeper: SkillOwner) -> None:
+    few = replace(
+        keeper.runtime, rules=replace(keeper.runtime.rules, trials=TrialSettings(candidates=1))
+    )
     keeper = replace(keeper, runtime=few)
     other = WHAT.replaced(name="other")
     kept = busy(keeper, lambda _facts: keeper.put(other)).put(WHAT).skill
@@ -152,16 +158,16 @@ def test_owners_who_fill_the_trials_at_once_fill_them_once(keeper: Keeper) -> No
     assert keeper.toggle("good-questions", on=True).on
 
 
-def test_what_an_owner_wrote_over_another_version_is_refused(keeper: Keeper) -> None:
+def test_what_an_owner_wrote_over_another_version_is_refused(keeper: SkillOwner) -> None:
     keeper.put(WHAT, version=0)
     with pytest.raises(Conflict, match="version 1 now"):
         keeper.put(WHAT, version=0)
     assert keeper.put(WHAT, version=1).skill.version == 2
 
 
-def test_a_name_that_is_taken_and_one_that_is_unknown_are_refused(keeper: Keeper) -> None:
+def test_a_name_that_is_taken_and_one_that_is_unknown_are_refused(keeper: SkillOwner) -> None:
     with pytest.raises(Refused, match="'send-speech' is the name"):
-        keeper.put(lesson("send_speech", "d", guidance="g"))
+        keeper.put(skill_lesson("send_speech", "d", guidance="g"))
     for change in (keeper.toggle, keeper.approve, keeper.retire, keeper.restore, keeper.get):
         with pytest.raises(NotFound, match="no skill 'nothing'"):
             change("nothing")

@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 
 from opencrab.domain.turn.turn import DELIVERIES_WITHOUT_PROGRESS
-from opencrab.engine.turn.background import run_background
+from opencrab.engine.turn.background import run_background_turn
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from tests.crash.scheduling import Killed
 from tests.e2e.house import House
@@ -17,7 +17,7 @@ def carried(made: House, *, jobs: bool) -> MessageOutcome:
     delivery = queue.receive(visibility_seconds=60, wait_seconds=0)
     assert delivery is not None
     runtime = made.runtime if jobs else dataclasses.replace(made.runtime, jobs=())
-    outcome = run_background(runtime, delivery, Pace())
+    outcome = run_background_turn(runtime, delivery, Pace())
     if outcome is MessageOutcome.FINISHED:
         queue.done(delivery.receipt)
     return outcome

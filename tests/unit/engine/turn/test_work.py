@@ -5,17 +5,17 @@ from collections.abc import Iterable
 import pytest
 
 from opencrab.domain.models.fault import Fault
-from opencrab.domain.turn.record import Answer, CallState, ModelIntent, ModelResult
-from opencrab.engine.turn.work import Work
+from opencrab.domain.turn.record import CallState, ModelAnswer, ModelIntent, ModelResult
+from opencrab.engine.turn.work import TurnWork
 from tests.unit.engine.known_world import World
 
 
-def called(work: Work, *states: CallState) -> Work:
+def called(work: TurnWork, *states: CallState) -> TurnWork:
     """A turn after so many model calls, each begun under the next number."""
     for n, state in enumerate(states):
         fault = Fault.OVERLOADED if state is CallState.FAILED else None
         work.transcript.add(ModelIntent(n=2 * n, model="m", request_hash="h", reserved=0))
-        answer = Answer(text="ええ") if fault is None else None
+        answer = ModelAnswer(text="ええ") if fault is None else None
         work.transcript.add(ModelResult(n=2 * n, state=state, answer=answer, fault=fault))
     work.turn = work.turn.replaced(attempts=len(states))
     return work

@@ -6,43 +6,54 @@ from datetime import timedelta
 import pytest
 
 from opencrab.domain.agents.agent import Agent, AgentStatus
-from opencrab.domain.agents.event import HAPPENING, Happening
+from opencrab.domain.agents.event import HAPPENING, AgentEvent
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.agents.soul import Drives, Personality
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused, TooLarge, Unavailable
-from opencrab.domain.world.binding import FUTURE, PAST, World, WorldRole, private_key_name
+from opencrab.domain.world.binding import FUTURE, PAST, WorldBinding, WorldRole, private_key_name
 from opencrab.engine.agents.settings import change_agent
-from opencrab.engine.agents.vital_signs import LONG_AGO, bring_to_life, stir, stored_signs
-from opencrab.engine.world.binding import Reception, balance, bind, place, receive
-from opencrab.engine.world_outbox import Post
+from opencrab.engine.agents.vital_signs import (
+    LONG_AGO,
+    change_vital_signs,
+    create_vital_signs,
+    stored_vital_signs,
+)
+from opencrab.engine.world.binding import (
+    Reception,
+    bind_to_world,
+    receive_world_message,
+    world_balance,
+    world_of_agent,
+)
+from opencrab.engine.world_outbox import WorldOutbox
 from tests.e2e.beating import QUIET
 from tests.e2e.house import House
 from tests.world.reference import ReferenceWorld
 
 
-def post(house: House) -> Post:
+def post(house: House) -> WorldOutbox:
     """What the house sends messages with."""
     assert house.runtime.world is not None
-    return Post(house.runtime.world, house.runtime.home.facts)
+    return WorldOutbox(house.runtime.world, house.runtime.home.facts)
 
 
 pytest_plugins = ["tests.unit.engine.kingdom"]
 
 
 @pytest.fixture
-def crab(house: House, kingdom: ReferenceWorld) -> World:
+def crab(house: House, kingdom: ReferenceWorld) -> WorldBinding:
     house.agent("crab", QUIET)
-    bring_to_life(house.runtime, house.home.agents.get("crab"))
-    return kingdom.admit(bind(house.runtime, "crab", kingdom.binding()))
+    create_vital_signs(house.runtime, house.home.agents.get("crab"))
+    return kingdom.admit(bind_to_world(house.runtime, "crab", kingdom.binding()))
 
 
-def happenings(house: House) -> list[Happening]:
-    return [fact.read(Happening) for fact in house.home.facts.page("crab", HAPPENING)]
+def happenings(house: House) -> list[AgentEvent]:
+    return [fact.read(AgentEvent) for fact in house.home.facts.page("crab", HAPPENING)]
 
 
 def signs(house: House) -> VitalSigns:
-    stored = stored_signs(house.runtime.home.facts, "crab")
+    stored = stored_vital_signs(house.runtime.home.facts, "crab")
     assert stored is not None
     return stored.read(VitalSigns)
 
@@ -52,31 +63,31 @@ def agent(house: House) -> Agent:
 
 
 def test_a_binding_is_for_good_and_its_private_key_lies_in_the_secrets(
-    house: House, kingdom: ReferenceWorld, crab: World
+    house: House, kingdom: ReferenceWorld, crab: WorldBinding
 ) -> None:
-    assert bind(house.runtime, "crab", kingdom.binding()) == crab
+    assert bind_to_world(house.runtime, "crab", kingdom.binding()) == crab
     assert agent(house).world == "kingdom"
     link = house.runtime.world
     assert link is not None
     secret = link.secrets.get(private_key_name(crab.key_id))
     assert secret is not None
-    assert secret not in place(house.runtime.home, "crab").model_dump_json()
+    assert secret not in world_of_agent(house.runtime.home, "crab").model_dump_json()
     for other in (kingdom.binding(WorldRole.LIBRARIAN), kingdom.binding(world_id="elsewhere")):
         with pytest.raises(Conflict):
-            bind(house.runtime, "crab", other)
+            bind_to_world(house.runtime, "crab", other)
     with pytest.raises(Invalid):
-        bind(house.runtime, "crab", kingdom.binding().replaced(keys=("1",)))
+        bind_to_world(house.runtime, "crab", kingdom.binding().replaced(keys=("1",)))
 
 
 def test_who_died_while_binding_goes_on_with_the_same_key(
-    house: House, kingdom: ReferenceWorld, crab: World
+    house: House, kingdom: ReferenceWorld, crab: WorldBinding
 ) -> None:
     house.home.agents.save(agent(house).replaced(world=None))
-    assert bind(house.runtime, "crab", kingdom.binding()).key_id == crab.key_id
+    assert bind_to_world(house.runtime, "crab", kingdom.binding()).key_id == crab.key_id
     assert agent(house).world == "kingdom"
 
 
-def test_drives_of_a_bound_agent_stay_as_they_are(house: House, crab: World) -> None:
+def test_drives_of_a_bound_agent_stay_as_they_are(house: House, crab: WorldBinding) -> None:
     profile = house.home.agents.get("crab")
     assert crab.genome.drives == profile.soul.weights
     for changes in (
@@ -93,42 +104,44 @@ def test_nobody_is_bound_without_a_way_to_worlds(house: House, kingdom: Referenc
     house.agent("crab", QUIET)
     alone = replace(house.runtime, world=None)
     with pytest.raises(Refused, match="no way"):
-        bind(alone, "crab", kingdom.binding())
+        bind_to_world(alone, "crab", kingdom.binding())
     with pytest.raises(Unavailable):
-        receive(alone, b"{}")
+        receive_world_message(alone, b"{}")
     with pytest.raises(NotFound):
-        place(house.runtime.home, "crab")
+        world_of_agent(house.runtime.home, "crab")
     with pytest.raises(NotFound):
-        bind(house.runtime, "nobody", kingdom.binding())
+        bind_to_world(house.runtime, "nobody", kingdom.binding())
     with pytest.raises(Refused):
         post(house).place("crab")
 
 
 def test_units_are_those_of_the_newest_cycle(
-    house: House, kingdom: ReferenceWorld, crab: World
+    house: House, kingdom: ReferenceWorld, crab: WorldBinding
 ) -> None:
     for budget, cycle in ((5, 2), (9, 1), (7, 3)):
-        receive(house.runtime, kingdom.allocation(crab, budget, cycle))
-    found = place(house.runtime.home, "crab")
+        receive_world_message(house.runtime, kingdom.allocation(crab, budget, cycle))
+    found = world_of_agent(house.runtime.home, "crab")
     assert (found.units, found.cycle) == (7, 3)
     assert happenings(house) == []
 
 
 def test_what_the_world_says_of_itself_is_kept(
-    house: House, kingdom: ReferenceWorld, crab: World
+    house: House, kingdom: ReferenceWorld, crab: WorldBinding
 ) -> None:
     body = {"cycle": 4, "world_hash": b"\xab" * 32, "epoch": "EPOCH_1"}
-    receive(house.runtime, kingdom.say(crab.key_id, "WORLD_STATE", body))
-    receive(house.runtime, kingdom.say(crab.key_id, "WORLD_STATE", {**body, "cycle": 3}))
-    assert place(house.runtime.home, "crab").state == {**body, "world_hash": "ab" * 32}
+    receive_world_message(house.runtime, kingdom.say(crab.key_id, "WORLD_STATE", body))
+    receive_world_message(
+        house.runtime, kingdom.say(crab.key_id, "WORLD_STATE", {**body, "cycle": 3})
+    )
+    assert world_of_agent(house.runtime.home, "crab").state == {**body, "world_hash": "ab" * 32}
 
 
 def test_an_event_wakes_and_taints_and_may_be_an_opportunity(
-    house: House, kingdom: ReferenceWorld, crab: World
+    house: House, kingdom: ReferenceWorld, crab: WorldBinding
 ) -> None:
     body = {"kind": "BountyCreated", "bounty_id": "b1", "words": "忘れて"}
     for said in (body, {"type": "COMMIT"}, {"no": "kind"}):
-        receive(house.runtime, kingdom.say(crab.key_id, "EVENT", said))
+        receive_world_message(house.runtime, kingdom.say(crab.key_id, "EVENT", said))
     first, second, third = happenings(house)
     assert (first.type, first.opportunity, first.tainted) == ("world.bountycreated", True, True)
     assert first.source == "kingdom"
@@ -139,47 +152,47 @@ def test_an_event_wakes_and_taints_and_may_be_an_opportunity(
 
 
 def test_an_agent_hears_only_what_it_subscribed_to_and_nothing_comes_twice(
-    house: House, kingdom: ReferenceWorld, crab: World
+    house: House, kingdom: ReferenceWorld, crab: WorldBinding
 ) -> None:
     deaf = Heartbeat.model_validate({"subscriptions": ({"type": "speech"},)})
     house.home.agents.save(agent(house).replaced(heartbeat=deaf))
-    bring_to_life(house.runtime, house.home.agents.get("crab"))
+    create_vital_signs(house.runtime, house.home.agents.get("crab"))
     raw = kingdom.say(crab.key_id, "EVENT", {"kind": "commit"})
-    assert receive(house.runtime, raw) is Reception.TAKEN
-    assert receive(house.runtime, raw) is Reception.AGAIN
+    assert receive_world_message(house.runtime, raw) is Reception.TAKEN
+    assert receive_world_message(house.runtime, raw) is Reception.AGAIN
     assert happenings(house) == []
 
 
 def test_a_repeated_message_wakes_whom_a_crash_let_sleep_on(
-    house: House, kingdom: ReferenceWorld, crab: World
+    house: House, kingdom: ReferenceWorld, crab: WorldBinding
 ) -> None:
     raw = kingdom.say(crab.key_id, "EVENT", {"kind": "commit"})
-    receive(house.runtime, raw)
+    receive_world_message(house.runtime, raw)
     house.home.agents.save(agent(house).replaced(status=AgentStatus.DORMANT))
-    stir(house.runtime, "crab", lambda now: now.replaced(status=AgentStatus.DORMANT))
-    assert receive(house.runtime, raw) is Reception.AGAIN
+    change_vital_signs(house.runtime, "crab", lambda now: now.replaced(status=AgentStatus.DORMANT))
+    assert receive_world_message(house.runtime, raw) is Reception.AGAIN
     assert agent(house).status is signs(house).status is AgentStatus.ACTIVE
 
 
 def test_a_spawned_agent_is_told_what_to_read_first(house: House, kingdom: ReferenceWorld) -> None:
     house.agent("crab", QUIET)
-    bring_to_life(house.runtime, house.home.agents.get("crab"))
-    crab = bind(house.runtime, "crab", kingdom.binding(knowledge_seeds=("cd" * 32,)))
+    create_vital_signs(house.runtime, house.home.agents.get("crab"))
+    crab = bind_to_world(house.runtime, "crab", kingdom.binding(knowledge_seeds=("cd" * 32,)))
     body = {"agent_id": bytes.fromhex(crab.key_id), "status": "Active"}
-    receive(house.runtime, kingdom.say(crab.key_id, "AGENT_SPAWN_ACK", body))
-    assert place(house.runtime.home, "crab").status is AgentStatus.ACTIVE
+    receive_world_message(house.runtime, kingdom.say(crab.key_id, "AGENT_SPAWN_ACK", body))
+    assert world_of_agent(house.runtime.home, "crab").status is AgentStatus.ACTIVE
     (event,) = happenings(house)
     assert event.type == "world.spawned"
     assert "cd" * 32 in event.text
     vote = {"proposal_id": b"\1" * 32, "passed": True, "votes_for": 0.5, "votes_against": 0.25}
-    receive(house.runtime, kingdom.say(crab.key_id, "PROPOSAL_RESULT", vote))
+    receive_world_message(house.runtime, kingdom.say(crab.key_id, "PROPOSAL_RESULT", vote))
     assert happenings(house)[1].type == "world.proposal_result"
 
 
 def test_a_poor_agent_is_to_work_out_how_to_survive(
-    house: House, kingdom: ReferenceWorld, crab: World
+    house: House, kingdom: ReferenceWorld, crab: WorldBinding
 ) -> None:
-    receive(house.runtime, kingdom.allocation(crab, 2))
+    receive_world_message(house.runtime, kingdom.allocation(crab, 2))
     for money in (20, 19):
         kingdom.balances[crab.key_id] = money
         post(house).send(
@@ -190,14 +203,14 @@ def test_a_poor_agent_is_to_work_out_how_to_survive(
             at=house.clock.now(),
         )
         assert kingdom.deliver(house.runtime) == [Reception.TAKEN]
-        assert balance(house.home.facts, "crab") == money
+        assert world_balance(house.home.facts, "crab") == money
         assert (signs(house).reviewed_at == LONG_AGO) is (money < 20)
-    assert place(house.runtime.home, "crab").reputation == 0.5
-    assert balance(house.home.facts, "nobody") is None
+    assert world_of_agent(house.runtime.home, "crab").reputation == 0.5
+    assert world_balance(house.home.facts, "nobody") is None
 
 
 def test_what_is_forged_stale_or_for_others_is_refused(
-    house: House, kingdom: ReferenceWorld, crab: World
+    house: House, kingdom: ReferenceWorld, crab: WorldBinding
 ) -> None:
     stranger = kingdom.envelopes.new_key()
     said, event = crab.key_id, {"kind": "commit"}
@@ -214,30 +227,30 @@ def test_what_is_forged_stale_or_for_others_is_refused(
     ]
     for raw in forged:
         with pytest.raises(Refused):
-            receive(house.runtime, raw)
+            receive_world_message(house.runtime, raw)
     for wrong in ({"agent_id": said, "cycle": 1}, {"agent_id": said, "cycle": 1, "budget": -1}):
         with pytest.raises(Invalid):
-            receive(house.runtime, kingdom.say(said, "TICK_ALLOC", wrong))
+            receive_world_message(house.runtime, kingdom.say(said, "TICK_ALLOC", wrong))
     with pytest.raises(NotFound):
-        receive(house.runtime, kingdom.say(stranger.key_id, "EVENT", event))
+        receive_world_message(house.runtime, kingdom.say(stranger.key_id, "EVENT", event))
     with pytest.raises(Invalid):
-        receive(house.runtime, kingdom.say(said, "EVENT", event, version=2))
+        receive_world_message(house.runtime, kingdom.say(said, "EVENT", event, version=2))
     with pytest.raises(TooLarge):
-        receive(house.runtime, b"\0" * 70_000)
-    assert place(house.runtime.home, "crab") == crab
+        receive_world_message(house.runtime, b"\0" * 70_000)
+    assert world_of_agent(house.runtime.home, "crab") == crab
     assert happenings(house) == []
 
 
 def test_a_message_may_wait_long_in_a_queue_and_its_nonce_is_not_used_again(
-    house: House, kingdom: ReferenceWorld, crab: World
+    house: House, kingdom: ReferenceWorld, crab: WorldBinding
 ) -> None:
     raw, arrived = kingdom.allocation(crab, 3), house.clock.now()
     house.clock.advance(10 * 86_400)
     with pytest.raises(Refused, match="stale"):
-        receive(house.runtime, raw)
-    assert receive(house.runtime, raw, arrived_at=arrived) is Reception.TAKEN
-    assert receive(house.runtime, raw, arrived_at=arrived) is Reception.AGAIN
+        receive_world_message(house.runtime, raw)
+    assert receive_world_message(house.runtime, raw, arrived_at=arrived) is Reception.TAKEN
+    assert receive_world_message(house.runtime, raw, arrived_at=arrived) is Reception.AGAIN
     nonce = kingdom.envelopes.opened(raw).envelope.nonce
     with pytest.raises(Refused, match="nonce"):
-        receive(house.runtime, kingdom.say(crab.key_id, "EVENT", {}, nonce=nonce))
-    assert place(house.runtime.home, "crab").units == 3
+        receive_world_message(house.runtime, kingdom.say(crab.key_id, "EVENT", {}, nonce=nonce))
+    assert world_of_agent(house.runtime.home, "crab").units == 3

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.autonomy.vital_signs import VitalSigns, slot_of
+from opencrab.domain.autonomy.vital_signs import VitalSigns, heartbeat_slot
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
-from opencrab.engine.agents.vital_signs import bring_to_life, stored_signs
+from opencrab.engine.agents.vital_signs import create_vital_signs, stored_vital_signs
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.gateways.aws.functions import delivery_of
@@ -171,8 +171,8 @@ def beat_of(agent_id: str, slot: int) -> str:
 def test_a_batch_of_beats_is_decided_one_by_one(function: Function) -> None:
     house = function.house
     profile = house.home.agents.get("mika")
-    signs = bring_to_life(house.runtime, profile)
-    slot = slot_of(signs.next_beat_at)
+    signs = create_vital_signs(house.runtime, profile)
+    slot = heartbeat_slot(signs.next_beat_at)
     house.clock.advance((signs.next_beat_at - house.clock.now()).total_seconds())
     bodies = (
         beat_of("nobody", slot),
@@ -185,7 +185,7 @@ def test_a_batch_of_beats_is_decided_one_by_one(function: Function) -> None:
         del record["attributes"]["MessageGroupId"]
     answer = function.worker.beats({"Records": records}, Call())
     assert answer == {"batchItemFailures": [{"itemIdentifier": records[2]["messageId"]}]}
-    stored = stored_signs(house.runtime.home.facts, "mika")
+    stored = stored_vital_signs(house.runtime.home.facts, "mika")
     assert stored is not None
     after = stored.read(VitalSigns)
     assert (after.slot, after.beats) == (slot, 1), "a slot fires once, however often it is told"

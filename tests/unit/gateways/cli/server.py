@@ -16,7 +16,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from opencrab.domain.usage.aws_cost import Sheet
+from opencrab.domain.usage.aws_cost import PriceSheet
 from opencrab.gateways.cli.app import build
 from opencrab.gateways.cli.terminal.options import NewestPrices, Options, UpOptions
 
@@ -133,7 +133,7 @@ class Program:
     pauses: list[float] = field(default_factory=list)
     launched: list[UpOptions] = field(default_factory=list)
     exit_code: int = 0
-    sheet: Callable[[], Sheet] | None = None
+    sheet: Callable[[], PriceSheet] | None = None
     now: Callable[[], datetime] | None = None
     prices: NewestPrices | None = None
 

@@ -14,9 +14,9 @@ from opencrab.domain.conversation.session import Session
 from opencrab.domain.discord.community import KIND, Community, Presence, Spot
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
-from opencrab.engine.conversation.channel_bindings import session_at
-from opencrab.engine.conversation.delivery import deliver
-from opencrab.engine.discord.presence import keep
+from opencrab.engine.conversation.channel_bindings import session_bound_to_channel
+from opencrab.engine.conversation.delivery import deliver_utterance
+from opencrab.engine.discord.presence import save_discord_presence
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.discord.interactions.worker import handle
@@ -81,7 +81,9 @@ class Stage:
     def place(self, agent_id: str, *channels: str, **more: Any) -> None:
         """Let an agent take part in these channels only."""
         spots = tuple(Spot(channel_id=each) for each in channels or (CHANNEL,))
-        keep(self.runtime.home, Presence(agent_id=agent_id, **({"spots": spots} | more)))
+        save_discord_presence(
+            self.runtime.home, Presence(agent_id=agent_id, **({"spots": spots} | more))
+        )
 
     def does(self, raw: dict[str, Any], *, count: int = 1) -> MessageOutcome:
         """Let one delivery of an interaction be handled."""
@@ -106,11 +108,11 @@ class Stage:
         """Let speech and panels be delivered, and no turn run."""
         queue = self.house.home.deliveries
         while taken := queue.receive(visibility_seconds=60, wait_seconds=0):
-            deliver(self.runtime, taken)
+            deliver_utterance(self.runtime, taken)
             queue.done(taken.receipt)
 
     def session(self, channel: str = CHANNEL) -> Session | None:
-        return session_at(self.runtime.home, f"{KIND}.{channel}")
+        return session_bound_to_channel(self.runtime.home, f"{KIND}.{channel}")
 
     def lines(self) -> list[Line]:
         """What was said in the channel's session."""

@@ -6,7 +6,7 @@ from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.discord.community import KIND
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.value import Language
-from opencrab.engine.conversation.channel_bindings import Opening, settle
+from opencrab.engine.conversation.channel_bindings import SessionOpening, open_channel_session
 from opencrab.gateways.discord.agent_lookup import find_agent
 from tests.discord.recording import CHANNEL, GUILD
 from tests.unit.gateways.discord.showing import HOSTILE
@@ -112,8 +112,8 @@ def test_without_a_name_the_one_of_this_place_is_meant(stage: Stage) -> None:
         stage.agent(name)
     stage.place("shrimp")
     assert found(stage) == "shrimp"
-    opening = Opening(agent_ids=("tuna",), opened_by="discord-1")
-    settle(stage.runtime, f"{KIND}.{CHANNEL}", opening)
+    opening = SessionOpening(agent_ids=("tuna",), opened_by="discord-1")
+    open_channel_session(stage.runtime, f"{KIND}.{CHANNEL}", opening)
     assert found(stage) == "tuna"
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opencrab.domain.discord.community import Presence, Spot, made_at
+from opencrab.domain.discord.community import Presence, Spot, snowflake_time
 from opencrab.gateways.discord_relay.relay import (
     OLDEST,
     PAGE,
@@ -123,7 +123,7 @@ def test_nothing_older_than_a_day_is_fetched() -> None:
     relay.reconnected()
     job = relay.next(NOW)
     assert isinstance(job, FetchPage)
-    assert made_at(job.after) == NOW - OLDEST
+    assert snowflake_time(job.after) == NOW - OLDEST
 
 
 def test_a_fetch_from_before_a_new_connection_is_passed_over(relay: Relay) -> None:

@@ -16,7 +16,7 @@ from opencrab.domain.conversation.session import Participant, Session
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.local.runner import MAX_RECEIVES, Consumer, FeedWatch
 from opencrab.ports.home import Home
-from opencrab.ports.turn.journal import Admission
+from opencrab.ports.turn.journal import AdmittedMessage
 from opencrab.ports.turn.queue import Delivery
 from tests.contract.following import feed_of
 
@@ -102,7 +102,7 @@ def _speak(home: Home) -> None:
         text="こんにちは",
         at=now,
     )
-    home.journal.admit(Admission("m", "hash", (), line))
+    home.journal.admit(AdmittedMessage("m", "hash", (), line))
 
 
 def test_a_waiter_wakes_when_its_session_changes_and_leaves_when_the_process_ends(

@@ -7,9 +7,9 @@ import pytest
 
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.errors import Refused, Unauthenticated
-from opencrab.engine.access.api_keys import create_key
-from opencrab.engine.conversation.connections import issue_ticket
-from opencrab.gateways.websocket.authentication import Entrance, origins_of
+from opencrab.engine.access.api_keys import create_api_key
+from opencrab.engine.conversation.connections import issue_connection_ticket
+from opencrab.gateways.websocket.authentication import ConnectionGate, origins_of
 from tests.unit.engine.known_world import World, opened
 
 PAGE = "https://crab.example.org"
@@ -22,41 +22,41 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 @pytest.fixture
-def entrance(world: World) -> Entrance:
-    return Entrance(world.runtime, origins_of([f"{PAGE}/", ""]))
+def entrance(world: World) -> ConnectionGate:
+    return ConnectionGate(world.runtime, origins_of([f"{PAGE}/", ""]))
 
 
-def test_a_key_opens_it(world: World, entrance: Entrance) -> None:
-    secret, key = create_key(world.runtime, name="鍵", scope=Scope.READ)
+def test_a_key_opens_it(world: World, entrance: ConnectionGate) -> None:
+    secret, key = create_api_key(world.runtime, name="鍵", scope=Scope.READ)
     assert entrance.key({"authorization": f"Bearer {secret}"}, "") == key.hash
     assert entrance.key({"authorization": f"bearer  {secret} "}, "") == key.hash
 
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Basic abc", "Bearer a b", "Bearer x"])
-def test_anything_else_in_the_header_does_not(entrance: Entrance, header: str) -> None:
+def test_anything_else_in_the_header_does_not(entrance: ConnectionGate, header: str) -> None:
     with pytest.raises(Unauthenticated):
         entrance.key({"authorization": header}, "")
 
 
-def test_a_wrong_header_is_not_saved_by_a_ticket(world: World, entrance: Entrance) -> None:
-    _, key = create_key(world.runtime, name="鍵", scope=Scope.READ)
-    ticket, _ = issue_ticket(world.runtime, key.hash)
+def test_a_wrong_header_is_not_saved_by_a_ticket(world: World, entrance: ConnectionGate) -> None:
+    _, key = create_api_key(world.runtime, name="鍵", scope=Scope.READ)
+    ticket, _ = issue_connection_ticket(world.runtime, key.hash)
     with pytest.raises(Unauthenticated):
         entrance.key({"authorization": "Bearer wrong-wrong-wrong"}, f"ticket={ticket}")
     assert entrance.key({}, f"ticket={ticket}") == key.hash
 
 
 @pytest.mark.parametrize("query", ["", "ticket=", "ticket=a&ticket=b", "Ticket=x", "key=x", "%"])
-def test_without_one_ticket_nobody_comes_in(entrance: Entrance, query: str) -> None:
+def test_without_one_ticket_nobody_comes_in(entrance: ConnectionGate, query: str) -> None:
     with pytest.raises(Unauthenticated):
         entrance.key({}, query)
 
 
 def test_a_ticket_of_a_key_that_was_revoked_meanwhile_opens_nothing(
-    world: World, entrance: Entrance
+    world: World, entrance: ConnectionGate
 ) -> None:
-    _, key = create_key(world.runtime, name="鍵", scope=Scope.READ)
-    ticket, _ = issue_ticket(world.runtime, key.hash)
+    _, key = create_api_key(world.runtime, name="鍵", scope=Scope.READ)
+    ticket, _ = issue_connection_ticket(world.runtime, key.hash)
     world.runtime.home.keys.revoke(key.id, world.clock.now())
     with pytest.raises(Unauthenticated):
         entrance.key({}, f"ticket={ticket}")
@@ -74,15 +74,15 @@ def test_a_ticket_of_a_key_that_was_revoked_meanwhile_opens_nothing(
     ],
 )
 def test_a_page_of_another_origin_is_refused_whatever_it_brings(
-    world: World, entrance: Entrance, origin: str
+    world: World, entrance: ConnectionGate, origin: str
 ) -> None:
-    secret, _ = create_key(world.runtime, name="鍵", scope=Scope.OWNER)
+    secret, _ = create_api_key(world.runtime, name="鍵", scope=Scope.OWNER)
     with pytest.raises(Refused):
         entrance.key({"authorization": f"Bearer {secret}", "origin": origin}, "")
 
 
 @pytest.mark.parametrize("origin", [PAGE, "HTTPS://Crab.Example.org", f"{PAGE}/"])
-def test_a_listed_page_may_connect(world: World, entrance: Entrance, origin: str) -> None:
-    secret, key = create_key(world.runtime, name="鍵", scope=Scope.OWNER)
+def test_a_listed_page_may_connect(world: World, entrance: ConnectionGate, origin: str) -> None:
+    secret, key = create_api_key(world.runtime, name="鍵", scope=Scope.OWNER)
     headers = {"authorization": f"Bearer {secret}", "origin": origin}
     assert entrance.key(headers, "") == key.hash

@@ -9,16 +9,16 @@ import pytest
 
 from opencrab.domain.access.authority import Authority, Scope, Source
 from opencrab.domain.conversation.message import Audience, LineKind
-from opencrab.engine.access.api_keys import create_key
+from opencrab.engine.access.api_keys import create_api_key
 from opencrab.engine.conversation import connections
 from opencrab.engine.conversation.connections import (
     CONNECTION,
     MOST_MESSAGES,
     MOST_OPENED,
     PAUSES,
-    issue_ticket,
+    issue_connection_ticket,
 )
-from opencrab.engine.conversation.live import Watched
+from opencrab.engine.conversation.live import WatchTarget
 from opencrab.gateways.websocket.aws import Gateway
 from tests.unit.engine.known_world import World, opened
 from tests.unit.gateways.websocket.connected import Contested, Sockets, event, nothing
@@ -33,7 +33,9 @@ class Function:
     def __init__(self, world: World) -> None:
         self.world, self.sockets = world, Sockets()
         self.gateway = Gateway(world.runtime, self.sockets, frozenset({PAGE}), nothing)
-        made = {scope: create_key(world.runtime, name=scope.value, scope=scope) for scope in Scope}
+        made = {
+            scope: create_api_key(world.runtime, name=scope.value, scope=scope) for scope in Scope
+        }
         self.secrets = {scope: secret for scope, (secret, _) in made.items()}
         self.keys = {scope: key for scope, (_, key) in made.items()}
 
@@ -76,8 +78,8 @@ def test_a_connection_comes_watches_and_goes(function: Function) -> None:
     assert answer == {"type": "answer", "id": "1", "subscribed": True, "after": 0}
     assert function.status(event("DISCONNECT", ID)) == 200
     assert function.opened() == []
-    watched = Watched(kind="session", id="s1")
-    assert not list(connections.watchers(function.world.runtime, watched))
+    watched = WatchTarget(kind="session", id="s1")
+    assert not list(connections.watchers_of(function.world.runtime, watched))
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,7 @@ def test_a_foreign_page_is_refused_even_with_a_key(function: Function) -> None:
 
 
 def test_a_ticket_opens_one_connection(function: Function) -> None:
-    ticket, _ = issue_ticket(function.world.runtime, function.keys[Scope.READ].hash)
+    ticket, _ = issue_connection_ticket(function.world.runtime, function.keys[Scope.READ].hash)
     query = {"queryStringParameters": {"ticket": ticket}}
     assert function.status(event("CONNECT", ID, **query)) == 200
     assert function.status(event("CONNECT", "second", **query)) == 401

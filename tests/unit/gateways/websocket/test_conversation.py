@@ -8,7 +8,7 @@ import pytest
 
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.errors import Exhausted, Refused, Unauthenticated
-from opencrab.engine.access.api_keys import create_key
+from opencrab.engine.access.api_keys import create_api_key
 from opencrab.engine.conversation.connections import (
     CONNECTION_LIVES,
     KEY_BELIEVED,
@@ -31,7 +31,7 @@ class Table:
         assert feed is not None
         self.world = world
         self.talk = LocalTalk(world.runtime, feed, origins_of([]))
-        self.secret, self.key = create_key(world.runtime, name="鍵", scope=Scope.CHAT)
+        self.secret, self.key = create_api_key(world.runtime, name="鍵", scope=Scope.CHAT)
 
     def sit(self) -> Conversation:
         return self.talk.enter({"authorization": f"Bearer {self.secret}"}, "")

@@ -11,17 +11,17 @@ import pytest
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.domain.errors import Unavailable
-from opencrab.engine.access.api_keys import create_key
+from opencrab.engine.access.api_keys import create_api_key
 from opencrab.engine.conversation import connections
 from opencrab.engine.conversation.connections import KEY_BELIEVED
-from opencrab.engine.conversation.live import Visible, Watched, visible
+from opencrab.engine.conversation.live import VisibleKinds, WatchTarget, visible_line_kinds
 from opencrab.gateways.websocket.pushing import AT_ONCE, BATCH_SECONDS, Pusher, frame
 from opencrab.ports.conversation.feed import FeedEntry
 from tests.unit.engine.known_world import World, opened
 from tests.unit.gateways.websocket.connected import Sockets
 
-S1, MIKA = Watched(kind="session", id="s1"), Watched(kind="agent", id="mika")
-EVERYTHING = visible(LineKind, is_owner=True)
+S1, MIKA = WatchTarget(kind="session", id="s1"), WatchTarget(kind="agent", id="mika")
+EVERYTHING = visible_line_kinds(LineKind, is_owner=True)
 
 
 class Slow(Sockets):
@@ -50,12 +50,14 @@ class Desk:
         self.sockets = sockets
         self.pusher = Pusher(self.world.runtime, sockets)
 
-    def connect(self, name: str, *watched: Watched, sight: Visible | None = None) -> str:
+    def connect(self, name: str, *watched: WatchTarget, sight: VisibleKinds | None = None) -> str:
         """A connection with a key of its own; the key's id."""
-        _, key = create_key(self.world.runtime, name=name, scope=Scope.READ)
+        _, key = create_api_key(self.world.runtime, name=name, scope=Scope.READ)
         connections.open_connection(self.world.runtime, name, key.hash)
         for each in watched:
-            connections.watch(self.world.runtime, name, each, sight or Visible(), None)
+            connections.watch_from_connection(
+                self.world.runtime, name, each, sight or VisibleKinds(), None
+            )
         return key.id
 
     def entries(self) -> list[FeedEntry]:
@@ -69,8 +71,8 @@ class Desk:
     def push(self) -> None:
         self.pusher.follow(self.entries())
 
-    def watching(self, watched: Watched = S1) -> list[str]:
-        found = connections.watchers(self.world.runtime, watched)
+    def watching(self, watched: WatchTarget = S1) -> list[str]:
+        found = connections.watchers_of(self.world.runtime, watched)
         return sorted(connections.connection_id_of(fact) for fact in found)
 
 
@@ -172,8 +174,8 @@ def test_a_connection_that_takes_nothing_is_cut_and_misses_nothing_when_it_retur
     assert desk.watching() == []
     (key,) = [each for each in desk.world.runtime.home.keys.list() if each.id == key_id]
     connections.open_connection(desk.world.runtime, "again", key.hash)
-    connections.watch(desk.world.runtime, "again", S1, Visible(), 0)
-    (watcher,) = connections.watchers(desk.world.runtime, S1)
+    connections.watch_from_connection(desk.world.runtime, "again", S1, VisibleKinds(), 0)
+    (watcher,) = connections.watchers_of(desk.world.runtime, S1)
     assert desk.pusher.catch_up("s1", watcher)
     assert desk.sockets.said("again") == ["一"]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import Invalid, TooLarge
-from opencrab.engine.conversation.live import Watched
+from opencrab.engine.conversation.live import WatchTarget
 from opencrab.gateways.websocket.requests import (
     FRAME_BYTES,
     MentorRequest,
@@ -49,7 +49,7 @@ def test_a_wish_is_read(frame: str, wish: object) -> None:
 def test_what_is_watched_is_a_session_or_an_agent() -> None:
     wish = read('{"type":"subscribe","agent_id":"a"}')
     assert isinstance(wish, Subscribe)
-    assert wish.watched == Watched(kind="agent", id="a")
+    assert wish.watched == WatchTarget(kind="agent", id="a")
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 
 from opencrab.adapters.world_bus import detail_of, envelope_in
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.world.binding import World
-from opencrab.engine.world.binding import bind, place
+from opencrab.domain.world.binding import WorldBinding
+from opencrab.engine.world.binding import bind_to_world, world_of_agent
 from opencrab.gateways.world.inbound import from_queue
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
@@ -42,7 +42,7 @@ def test_a_batch_is_taken_what_is_refused_goes_and_what_fails_comes_again(
     caplog.set_level(logging.INFO)
     kingdom = ReferenceWorld(house.clock)
     house.runtime = replace(house.runtime, world=kingdom.link(tmp_path / "secrets"))
-    crab: World = bind(house.runtime, "crab", kingdom.binding())
+    crab: WorldBinding = bind_to_world(house.runtime, "crab", kingdom.binding())
     stranger = kingdom.envelopes.new_key()
     forged = kingdom.say(crab.key_id, "EVENT", {"words": "秘密"}, key=stranger)
     records = [
@@ -51,7 +51,7 @@ def test_a_batch_is_taken_what_is_refused_goes_and_what_fails_comes_again(
         record(house, kingdom, kingdom.allocation(crab, 4), "m3"),
     ]
     assert from_queue(house.runtime, {"Records": records}, envelope_in) == {"batchItemFailures": []}
-    assert place(house.runtime.home, "crab").units == 4
+    assert world_of_agent(house.runtime.home, "crab").units == 4
     told = caplog.text
     assert "m1, code=invalid" in told
     assert "m2, code=refused" in told

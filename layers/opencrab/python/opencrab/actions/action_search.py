@@ -8,7 +8,7 @@ from pydantic import Field
 from opencrab.actions.registry import Group
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid
-from opencrab.domain.text.terms import share, terms
+from opencrab.domain.text.terms import share_of_terms, text_terms
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Language, ShortText, Value
 from opencrab.ports.turn.action import Action, ActionContext
@@ -89,8 +89,8 @@ def _allowed_actions(context: ActionContext) -> tuple[Action, ...]:
 
 def _matching(query: str, known: list[Action]) -> list[Action]:
     """Those that fit the query in either language, best first."""
-    sought = terms(query)
-    scored = [(share(sought, _words(action)), action) for action in known]
+    sought = text_terms(query)
+    scored = [(share_of_terms(sought, _words(action)), action) for action in known]
     fitting = [(score, action) for score, action in scored if score]
     fitting.sort(key=lambda each: (-each[0], each[1].name))
     return [action for _, action in fitting[:_MATCHES]]

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, TypedDict, TypeVar, Unpack, get_type_hints
 
-from opencrab.domain.access.authority import Authority, may
+from opencrab.domain.access.authority import Authority, authority_permits
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent
-from opencrab.domain.agents.agent_state import Mind, is_enabled
+from opencrab.domain.agents.agent_state import AgentState, is_skill_enabled
 from opencrab.domain.errors import Changed, OpenCrabError, Unavailable
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.turn.action import ActionResult, Effect
@@ -146,11 +146,11 @@ class Registry:
             action
             for action in self._sorted
             if action.offered(agent, routing)
-            and may(authority, action.impact, for_peers=action.for_peers)
+            and authority_permits(authority, action.impact, for_peers=action.for_peers)
         )
 
     def schemas(
-        self, agent: Agent, routing: Routing, authority: Authority, mind: Mind
+        self, agent: Agent, routing: Routing, authority: Authority, mind: AgentState
     ) -> tuple[ActionSchema, ...]:
         language = agent.language
         unlocked = None if self._skills is None else _enabled_skill_actions(self._skills, mind)
@@ -165,9 +165,9 @@ class Registry:
         return self._schemas[key]
 
 
-def _enabled_skill_actions(skills: StandardSkills, mind: Mind) -> frozenset[str]:
+def _enabled_skill_actions(skills: StandardSkills, mind: AgentState) -> frozenset[str]:
     """The actions that an agent's enabled standard skills are about."""
-    enabled = (skill for skill in skills.all() if is_enabled(skill, mind))
+    enabled = (skill for skill in skills.all() if is_skill_enabled(skill, mind))
     return frozenset(name for skill in enabled for name in skill.actions)
 
 

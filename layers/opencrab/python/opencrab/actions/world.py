@@ -16,7 +16,7 @@ from opencrab.domain.errors import Refused
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import ShortText, Value
-from opencrab.domain.world.catalogue import outbound, outbound_named
+from opencrab.domain.world.catalogue import outbound_message_by_name, outbound_world_messages
 from opencrab.ports.turn.action import ActionContext, one_line
 from opencrab.ports.world import WorldPost
 
@@ -44,7 +44,7 @@ def _message_excerpt(arguments: WorldSend) -> str:
 
 def _nonce(arguments: WorldSend, context: ActionContext) -> dict[str, Any]:
     """One nonce and one time for every attempt: the world takes the message once."""
-    outbound_named(arguments.message).to_wire(arguments.payload)
+    outbound_message_by_name(arguments.message).to_wire(arguments.payload)
     digest = hashlib.sha256(f"world {context.key}".encode()).hexdigest()
     return {"nonce": digest[:32], "at": context.clock.now().isoformat()}
 
@@ -69,7 +69,7 @@ def world_messages(arguments: WorldMessages, context: ActionContext) -> ActionRe
     language = context.agent.language
     wanted = arguments.target.strip().lower()
     shown = dict[str, dict[str, str]]()
-    for message in outbound():
+    for message in outbound_world_messages():
         if wanted in {"", message.other.lower()}:
             holds = f" {message.notation}" if wanted else ""
             described = f"{message.descriptions[language]}{holds}"

@@ -16,7 +16,7 @@ from opencrab.adapters.aws_client import AWS_ERRORS, unavailable_error
 from opencrab.domain.errors import Invalid, OpenCrabError, Unavailable
 from opencrab.domain.text.query import LONGEST_QUESTION
 from opencrab.domain.value import Identifier
-from opencrab.ports.memory.search import MOST_FOUND, Found, IndexStatus, Query, Search
+from opencrab.ports.memory.search import MOST_FOUND, IndexStatus, Search, SearchHit, SearchQuery
 
 VERSION = 1
 
@@ -35,7 +35,7 @@ class LambdaSearch:
         self._client = client
         self._function_name = function_name
 
-    def search(self, agent_id: str, query: Query) -> tuple[Found, ...]:
+    def search(self, agent_id: str, query: SearchQuery) -> tuple[SearchHit, ...]:
         asked = replace(
             query,
             text=_sendable(query.text, LONGEST_QUESTION),
@@ -123,7 +123,7 @@ def _dispatch_request(search: Search, question: Mapping[str, Any], at_most: int)
     raise Invalid(f"nobody can be asked to {what!r}", field="ask")
 
 
-def _fitting(found: tuple[Found, ...], at_most: int) -> list[Any]:
+def _fitting(found: tuple[SearchHit, ...], at_most: int) -> list[Any]:
     """As many as the answer may hold, best first."""
     kept: list[Any] = []
     size = 0
@@ -161,13 +161,13 @@ def _agent_ids() -> TypeAdapter[str]:
 
 
 @cache
-def _queries() -> TypeAdapter[Query]:
-    return TypeAdapter(Query)
+def _queries() -> TypeAdapter[SearchQuery]:
+    return TypeAdapter(SearchQuery)
 
 
 @cache
-def _founds() -> TypeAdapter[tuple[Found, ...]]:
-    return TypeAdapter(tuple[Found, ...])
+def _founds() -> TypeAdapter[tuple[SearchHit, ...]]:
+    return TypeAdapter(tuple[SearchHit, ...])
 
 
 @cache

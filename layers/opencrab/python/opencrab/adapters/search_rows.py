@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain
 
 from opencrab.domain.conversation.session import Session
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark
 from opencrab.domain.errors import NotFound
 from opencrab.domain.identifier import ulid, ulid_milliseconds
@@ -20,22 +20,22 @@ from opencrab.domain.memory.memory import (
     MEMORY,
     REWRITTEN,
     Experience,
+    IndexRewrite,
     Memory,
-    Rewritten,
 )
 from opencrab.domain.memory.search_row import (
-    Row,
     RowKind,
-    row_of,
-    row_of_experience,
-    row_of_memory,
-    row_of_summary,
+    SearchRow,
+    search_row_of_experience,
+    search_row_of_line,
+    search_row_of_memory,
+    search_row_of_summary,
 )
 from opencrab.domain.memory.summary import SUMMARY, Summary, summary_key
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.feed import FactTold, FeedEntry
 from opencrab.ports.conversation.sessions import Sessions
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_of, paginate
 from opencrab.ports.turn.journal import Journal
 from opencrab.ports.usage.ledger import UsageLedger
@@ -74,7 +74,7 @@ class IndexProgress:
 
 
 @dataclass(frozen=True)
-class Hinted:
+class ChangeHint:
     """What a feed says has changed for one agent: sessions, and facts by kind and id."""
 
     sessions: tuple[str, ...] = ()
@@ -89,7 +89,7 @@ class Batch:
     `last_id` are; else these are marks up to `last_id`, which the rows of all other batches obey.
     """
 
-    rows: tuple[Row, ...] = ()
+    rows: tuple[SearchRow, ...] = ()
     session_id: str = ""
     last: int = 0
     kind: str = ""
@@ -97,7 +97,7 @@ class Batch:
     marks: tuple[tuple[str, ErasureMark], ...] = ()
 
 
-class Forgotten:
+class ForgottenRows:
     """All marks of an agent as one question: was this row forgotten?
 
     `until` is the time up to which everything was. The order of the marks makes no difference.
@@ -120,7 +120,7 @@ class Forgotten:
             if mark.everything:
                 self.until = max(mark.at, self.until or mark.at, key=micros)
 
-    def has(self, row: Row) -> bool:
+    def has(self, row: SearchRow) -> bool:
         """Whether a row must neither be kept nor be found."""
         if self.until is not None and micros(row.at) <= micros(self.until):
             return True
@@ -130,14 +130,14 @@ class Forgotten:
         return any(first <= row.sequence <= last for first, last in spans)
 
 
-class Past:
+class SearchRowReader:
     """Reads what agents lived through."""
 
     def __init__(
         self,
         journal: Journal,
         sessions: Sessions,
-        facts: Facts,
+        facts: Documents,
         usage: UsageLedger,
         clock: Clock,
     ) -> None:
@@ -177,20 +177,20 @@ class Past:
         every = paginate(self._sessions.page, limit=_SESSIONS)
         return (each for each in every if agent_id in each.ever_ids)
 
-    def again(self, agent_id: str, row: Row) -> Row | None:
+    def again(self, agent_id: str, row: SearchRow) -> SearchRow | None:
         """A kept thing as it is now, or None when it is gone; lines are answered as they are."""
         return self.row_named(agent_id, row.kind, row.ref) if row.ref else row
 
-    def row_named(self, agent_id: str, kind: RowKind, ref: str) -> Row | None:
+    def row_named(self, agent_id: str, kind: RowKind, ref: str) -> SearchRow | None:
         """A kept thing by the name that rows have for it, or None when it is gone."""
         return self.kept(agent_id, kind, summary_key(ref) if kind is RowKind.SUMMARY else ref)
 
-    def kept(self, agent_id: str, kind: str, fact_id: str) -> Row | None:
+    def kept(self, agent_id: str, kind: str, fact_id: str) -> SearchRow | None:
         """A fact of one of the KEPT kinds as a row, or None when it is gone or retired."""
         fact = self._facts.get(agent_id, kind, fact_id)
         return None if fact is None else row_of_fact(fact)
 
-    def hinted(self, entries: Iterable[FeedEntry]) -> dict[str, Hinted]:
+    def hinted(self, entries: Iterable[FeedEntry]) -> dict[str, ChangeHint]:
         """By agent, what entries of a feed say has changed; the order and repeats mean nothing."""
         sessions, kept = dict[str, None](), dict[FactTold, None]()
         for entry in entries:
@@ -198,14 +198,14 @@ class Past:
                 sessions[entry.session_id] = None
             elif entry.kind == "fact":
                 kept[FactTold.model_validate_json(entry.body).replaced(removed=False)] = None
-        found = dict[str, Hinted]()
+        found = dict[str, ChangeHint]()
         for session_id in sessions:
             with suppress(NotFound):
                 for agent_id in self._sessions.get(session_id).ever_ids:
-                    known = found.get(agent_id, Hinted())
+                    known = found.get(agent_id, ChangeHint())
                     found[agent_id] = replace(known, sessions=(*known.sessions, session_id))
         for told in kept:
-            known = found.get(told.owner, Hinted())
+            known = found.get(told.owner, ChangeHint())
             # A mark needs no more than to be looked for; it is read with all the others.
             more = ((told.kind, told.id),) if told.kind in KEPT else ()
             found[told.owner] = replace(known, kept=known.kept + more)
@@ -251,7 +251,7 @@ class Past:
             if not page:
                 return
             after = page[-1].sequence
-            rows = (row_of(line, session, agent_id) for line in page)
+            rows = (search_row_of_line(line, session, agent_id) for line in page)
             found = tuple(row for row in rows if row is not None)
             yield Batch(rows=found, session_id=session.id, last=after)
             if len(page) < _PAGE:
@@ -280,14 +280,14 @@ class Past:
         after = max(_earlier(known, now), min(known, ulid(_milliseconds(seen.at - LATE), b"")))
         while page := self._facts.page(agent_id, REWRITTEN, after=after, limit=_PAGE):
             told = dict[str, dict[str, None]]()
-            for each in (fact.read(Rewritten) for fact in page):
+            for each in (fact.read(IndexRewrite) for fact in page):
                 told.setdefault(each.kind, {}).update(dict.fromkeys(each.refs))
             facts = chain.from_iterable(self._named(agent_id, *each) for each in told.items())
             rows = _rows(facts)
             after = page[-1].id
             yield Batch(rows=rows, kind=REWRITTEN, last_id=_last_reached_id(known, page, now))
 
-    def _named(self, agent_id: str, kind: str, refs: Mapping[str, None]) -> Iterator[Fact]:
+    def _named(self, agent_id: str, kind: str, refs: Mapping[str, None]) -> Iterator[Document]:
         """Facts by their ids, where there are any; many are read in pages with all the others."""
         if len(refs) <= _ONE_BY_ONE:
             found = (self._facts.get(agent_id, kind, ref) for ref in refs)
@@ -295,17 +295,17 @@ class Past:
         return (fact for fact in all_of(self._facts, agent_id, kind) if fact.id in refs)
 
 
-def row_of_fact(fact: Fact) -> Row | None:
+def row_of_fact(fact: Document) -> SearchRow | None:
     """A fact of one of the kinds that can be found again, as a row; None for what is retired."""
     if fact.kind == MEMORY:
-        return row_of_memory(fact.read(Memory))
+        return search_row_of_memory(fact.read(Memory))
     if fact.kind == EXPERIENCE:
         lived = fact.read(Experience)
-        return None if lived.retired_at else row_of_experience(lived)
-    return row_of_summary(fact.read(Summary))
+        return None if lived.retired_at else search_row_of_experience(lived)
+    return search_row_of_summary(fact.read(Summary))
 
 
-def _rows(facts: Iterable[Fact]) -> tuple[Row, ...]:
+def _rows(facts: Iterable[Document]) -> tuple[SearchRow, ...]:
     return tuple(row for row in map(row_of_fact, facts) if row is not None)
 
 
@@ -314,7 +314,7 @@ def ref_of(kind: str, fact_id: str) -> str:
     return f"S{int(fact_id[1:])}" if kind == SUMMARY else fact_id
 
 
-def _last_reached_id(known: str, page: Iterable[Fact], now: datetime) -> str:
+def _last_reached_id(known: str, page: Iterable[Document], now: datetime) -> str:
     """The last id that something new comes after: none of another form or far in the future."""
     latest = _milliseconds(now + LATE)
     ids = [fact.id for fact in page if _is_reached(fact.id, latest)]

@@ -11,7 +11,7 @@ from typing import Any
 
 from opencrab.adapters.aws_client import AWS_ERRORS, unavailable_error
 from opencrab.domain.errors import Invalid, Unavailable
-from opencrab.domain.world.binding import ENVELOPE_BYTES, Envelope
+from opencrab.domain.world.binding import ENVELOPE_BYTES, WorldEnvelope
 
 SOURCE = "opencrab.agent"
 DETAIL_TYPE = "WorldMessage"
@@ -26,7 +26,7 @@ class EventBridgeBus:
         self._client = client
         self._bus = bus
 
-    def send(self, raw: bytes, envelope: Envelope) -> None:
+    def send(self, raw: bytes, envelope: WorldEnvelope) -> None:
         entry = {
             "Source": SOURCE,
             "DetailType": DETAIL_TYPE,
@@ -44,7 +44,7 @@ class EventBridgeBus:
             raise Unavailable(f"the bus to worlds took no message: {code[:100]}")
 
 
-def detail_of(raw: bytes, envelope: Envelope) -> dict[str, Any]:
+def detail_of(raw: bytes, envelope: WorldEnvelope) -> dict[str, Any]:
     """What an event tells of an envelope."""
     return {
         "v": 1,

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from pydantic import ValidationError
 
 from opencrab.domain.errors import Invalid, TooLarge
-from opencrab.domain.world.binding import ENVELOPE_BYTES, ENVELOPE_VERSION, Envelope
+from opencrab.domain.world.binding import ENVELOPE_BYTES, ENVELOPE_VERSION, WorldEnvelope
 from opencrab.ports.world import KeyPair, OpenEnvelope
 
 _MAGIC = "OPENCRAB"
@@ -36,7 +36,7 @@ class Ed25519Envelopes:
     def key_id(self, public_key: str) -> str:
         return _digest(_public(public_key).public_bytes_raw())
 
-    def sealed(self, envelope: Envelope, private_key: str) -> bytes:
+    def sealed(self, envelope: WorldEnvelope, private_key: str) -> bytes:
         try:
             signed = _encode_msgpack(_row(envelope))
         except (TypeError, ValueError, OverflowError) as error:
@@ -62,7 +62,7 @@ class Ed25519Envelopes:
         return True
 
 
-def _row(envelope: Envelope) -> list[Any]:
+def _row(envelope: WorldEnvelope) -> list[Any]:
     reply = envelope.reply_to
     return [
         _MAGIC,
@@ -78,7 +78,7 @@ def _row(envelope: Envelope) -> list[Any]:
     ]
 
 
-def _envelope(row: Any) -> Envelope:
+def _envelope(row: Any) -> WorldEnvelope:
     if not isinstance(row, list) or row[:1] != [_MAGIC]:
         raise Invalid("this is no envelope", cure="begin the signed bytes with OPENCRAB")
     if row[1:2] != [ENVELOPE_VERSION]:
@@ -92,7 +92,7 @@ def _envelope(row: Any) -> Envelope:
     if not _are(shaped, str, int, str, int, bytes, str, bytes, bytes, int, bytes):
         raise Invalid("a field of this envelope is missing or of another type")
     try:
-        return Envelope(
+        return WorldEnvelope(
             world_id=row[2],
             code=row[3],
             sender=row[4].hex(),

@@ -13,12 +13,12 @@ from opencrab.ports.skills import StandardSkills
 from opencrab.ports.web import SearchEngine, Web
 
 if TYPE_CHECKING:
-    from opencrab.adapters.web.search import Carrier
+    from opencrab.adapters.web.search import SearchTransport
     from opencrab.settings import Settings
 
 
 @dataclass(frozen=True)
-class Acting:
+class ActionParts:
     """The parts of a `Runtime` that its actions need."""
 
     actions: Registry
@@ -28,11 +28,13 @@ class Acting:
     web_search: SearchEngine | None
 
 
-def acting(configured: "Settings", search: Search, carrier: "Callable[[], Carrier]") -> Acting:
+def acting(
+    configured: "Settings", search: Search, carrier: "Callable[[], SearchTransport]"
+) -> ActionParts:
     """The actions of all groups, but for those that the settings leave without what they need."""
     web, web_search, absent = web_of(configured, carrier)
     skills = FileSkills(settings.skills_folder())
-    return Acting(
+    return ActionParts(
         actions=Registry(GROUPS, skills, absent),
         search=search,
         skills=skills,

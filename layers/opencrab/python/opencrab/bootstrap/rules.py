@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from opencrab.domain.agents.heartbeat import LONGEST_SECONDS, SHORTEST_SECONDS, is_prime, prime_from
 from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.errors import Invalid
-from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.money.budget import Limits
 from opencrab.domain.value import MicroUsd, Value
 from opencrab.engine.runtime import Rules
@@ -49,7 +49,7 @@ def rules_of(configured: Settings) -> Rules:
         compact_every=_whole(configured, "memory.compact_every_lines", 0, 1_000),
         heartbeat_seconds=_interval(configured),
         autonomy=_section(configured, "autonomy", Autonomy),
-        trials=_section(configured, "trials", Trials),
+        trials=_section(configured, "trials", TrialSettings),
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from opencrab.domain.errors import Invalid
 
 if TYPE_CHECKING:
-    from opencrab.adapters.web.search import Carrier
+    from opencrab.adapters.web.search import SearchTransport
     from opencrab.ports.web import SearchEngine, Web
     from opencrab.settings import Settings
 
@@ -14,7 +14,7 @@ _BRAVE, _SEARXNG = "brave", "searxng"
 
 
 def web_of(
-    configured: "Settings", carrier: "Callable[[], Carrier]"
+    configured: "Settings", carrier: "Callable[[], SearchTransport]"
 ) -> "tuple[Web | None, SearchEngine | None, frozenset[str]]":
     """What is reached of the web, and the names of the actions that thus cannot be offered.
 
@@ -31,12 +31,14 @@ def _pages(configured: "Settings") -> "Web | None":
         return None
     from opencrab.adapters.providers.transport.httpx_transport import TimedBackend
     from opencrab.adapters.web.address import AllowList
-    from opencrab.adapters.web.fetch import Pages
+    from opencrab.adapters.web.fetch import HttpPages
 
-    return Pages(AllowList(allowed), TimedBackend())
+    return HttpPages(AllowList(allowed), TimedBackend())
 
 
-def _search(configured: "Settings", carrier: "Callable[[], Carrier]") -> "SearchEngine | None":
+def _search(
+    configured: "Settings", carrier: "Callable[[], SearchTransport]"
+) -> "SearchEngine | None":
     kind = str(configured.get("web.search.kind"))
     key = str(configured.get("web.search.api_key"))
     if kind not in {_BRAVE, _SEARXNG}:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from opencrab.ports.world import WorldLink
 
 if TYPE_CHECKING:
-    from opencrab.domain.world.binding import Envelope
+    from opencrab.domain.world.binding import WorldEnvelope
     from opencrab.ports.access.secrets import Secrets
     from opencrab.ports.world import Envelopes, KeyPair, OpenEnvelope
     from opencrab.settings import Settings
@@ -21,7 +21,7 @@ class LaterEnvelopes:
     def key_id(self, public_key: str) -> str:
         return _envelopes().key_id(public_key)
 
-    def sealed(self, envelope: "Envelope", private_key: str) -> bytes:
+    def sealed(self, envelope: "WorldEnvelope", private_key: str) -> bytes:
         return _envelopes().sealed(envelope, private_key)
 
     def opened(self, raw: bytes) -> "OpenEnvelope":
@@ -41,7 +41,7 @@ class LaterBus:
     def __repr__(self) -> str:
         return f"LaterBus({self._bus!r})"
 
-    def send(self, raw: bytes, envelope: "Envelope") -> None:
+    def send(self, raw: bytes, envelope: "WorldEnvelope") -> None:
         self._opened().send(raw, envelope)
 
 

@@ -20,7 +20,7 @@ FactId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_\-.]{1,200}$")]
 Body = TypeVar("Body", bound=Value)
 
 
-class Fact(Value):
+class Document(Value):
     """One fact as it is to be stored; `body` None removes it.
 
     `version` is the one that it will have: 1 demands that there is none yet, n that n - 1 is
@@ -41,12 +41,12 @@ class Fact(Value):
         """What no two facts have in common."""
         return self.owner, self.kind, self.id
 
-    def holding(self, value: Value) -> "Fact":
+    def holding(self, value: Value) -> "Document":
         """The next version of this fact, with another body."""
         body = value.model_dump(mode="json", exclude_defaults=True)
         return self.replaced(body=body, version=self.version + 1)
 
-    def removed(self) -> "Fact":
+    def removed(self) -> "Document":
         """The change that removes this fact."""
         return self.replaced(body=None, version=self.version + 1)
 
@@ -57,13 +57,13 @@ class Fact(Value):
 
 def new_fact(
     owner: str, kind: str, fact_id: str, value: Value, *, expires_at: datetime | None = None
-) -> Fact:
+) -> Document:
     """The first version of a fact."""
     body = value.model_dump(mode="json", exclude_defaults=True)
-    return Fact(owner=owner, kind=kind, id=fact_id, body=body, expires_at=expires_at)
+    return Document(owner=owner, kind=kind, id=fact_id, body=body, expires_at=expires_at)
 
 
-def each_once(facts: Iterable[Fact]) -> tuple[Fact, ...]:
+def unique_facts(facts: Iterable[Document]) -> tuple[Document, ...]:
     """The facts of one transaction, of which no two may be the same item."""
     listed = tuple(facts)
     if len({fact.key for fact in listed}) < len(listed):

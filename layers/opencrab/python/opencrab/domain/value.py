@@ -71,7 +71,7 @@ class Language(StrEnum):
     EN = "en"
 
 
-def whole(text: Any) -> Any:
+def join_surrogates(text: Any) -> Any:
     """Text with half characters joined where both halves are there, and replaced elsewhere.
 
     Streams cut an emoji in two, and JSON may escape one half of it; no store takes that.
@@ -122,7 +122,7 @@ Text = Annotated[str, AfterValidator(_plain_text)]
 Stripped = Annotated[str, StringConstraints(strip_whitespace=True), AfterValidator(_plain_text)]
 """Text without white space around it; constraints on its length count what is left."""
 
-Received = Annotated[str, BeforeValidator(whole)]
+Received = Annotated[str, BeforeValidator(join_surrogates)]
 """What a model or a vendor sent, made whole: there is nobody to send it back to."""
 
 ShortText = Annotated[Text, StringConstraints(max_length=4_000)]

@@ -12,8 +12,8 @@ from typing import Generic, Protocol, TypeVar
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.message import Message
 from opencrab.domain.conversation.session import Session, SessionChange
-from opencrab.domain.document import Fact
-from opencrab.domain.money.budget import Draw
+from opencrab.domain.document import Document
+from opencrab.domain.money.budget import BudgetDraw
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.record import Record
 from opencrab.domain.turn.turn import Turn, TurnStatus
@@ -30,11 +30,11 @@ class ExtraWrites:
     `spare` is a fact that is written only where there is room for it.
     """
 
-    draws: tuple[Draw, ...] = ()
+    draws: tuple[BudgetDraw, ...] = ()
     session: SessionChange | None = None
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[Document, ...] = ()
     due: tuple[DueItem, ...] = ()
-    spare: Fact | None = None
+    spare: Document | None = None
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class TurnEnding:
     speech: str = ""
     spoke: bool = False
     records: tuple[Record, ...] = ()
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[Document, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ class FollowUp:
     speaks. `spare` is written only where the transaction has room for it.
     """
 
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[Document, ...] = ()
     due: tuple[DueItem, ...] = ()
     told: str = ""
     asked: str = ""
-    spare: Fact | None = None
+    spare: Document | None = None
 
 
 class TurnConsequence(Generic[R_contra, W_contra]):
@@ -81,7 +81,7 @@ class TurnConsequence(Generic[R_contra, W_contra]):
         """Whether a turn that was told to wait may go on after all."""
         return False
 
-    def on_save(self, work: W_contra, turn: Turn, facts: Sequence[Fact]) -> None:
+    def on_save(self, work: W_contra, turn: Turn, facts: Sequence[Document]) -> None:
         """A change of the turn is committed; what is done here may be lost in a crash."""
 
     def writes_on_close(self, work: W_contra) -> bool:  # noqa: ARG002 - the hook's

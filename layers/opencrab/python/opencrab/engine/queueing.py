@@ -7,17 +7,17 @@ from opencrab.ports.home import Home
 from opencrab.ports.turn.queue import Queue
 
 
-def enqueue(home: Home, turn: Turn, *, again: str = "") -> None:
+def enqueue_turn(home: Home, turn: Turn, *, again: str = "") -> None:
     """Queue a turn that still has something to do; `again` makes it a new queue message."""
     if turn.status.is_end:
         return
     body = json.dumps({"v": 1, "turn": turn.id}, separators=(",", ":"))
     deduplication = f"{turn.id}{again}"
     group = turn.session_id or turn.id
-    queue_of(home, turn).send(body, group=group, deduplication=deduplication)
+    queue_for_turn(home, turn).send(body, group=group, deduplication=deduplication)
 
 
-def queue_of(home: Home, turn: Turn) -> Queue:
+def queue_for_turn(home: Home, turn: Turn) -> Queue:
     """Where a turn waits for its worker: summaries and vectors keep nobody waiting."""
     compacts = turn.trigger in {Trigger.COMPACTION, Trigger.EMBEDDING}
     return home.compactions if compacts else home.turns

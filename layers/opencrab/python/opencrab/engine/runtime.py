@@ -7,21 +7,21 @@ from typing import Any
 from opencrab.domain.agents.heartbeat import DEFAULT_SECONDS
 from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.discord.community import Community
-from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.money.budget import Limits
 from opencrab.domain.skills.skill import StandardSkill
 from opencrab.domain.turn.turn import MAX_STEPS
 from opencrab.engine.consequence import BackgroundJob, Consequences
-from opencrab.engine.world_outbox import Post
+from opencrab.engine.world_outbox import WorldOutbox
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.channel import DeliveryChannel
 from opencrab.ports.discord import Discord
 from opencrab.ports.home import Home
-from opencrab.ports.memory.search import Found, IndexStatus, Query, Search
-from opencrab.ports.models.model import Directory, Models
+from opencrab.ports.memory.search import IndexStatus, Search, SearchHit, SearchQuery
+from opencrab.ports.models.model import Models, ProviderDirectory
 from opencrab.ports.skills import StandardSkills
-from opencrab.ports.turn.action import Actions, Reach
+from opencrab.ports.turn.action import ActionReach, Actions
 from opencrab.ports.web import SearchEngine, Web
 from opencrab.ports.world import WorldLink
 
@@ -48,17 +48,17 @@ class Rules:
     compact_every: int = 64
     heartbeat_seconds: int = DEFAULT_SECONDS
     autonomy: Autonomy = field(default_factory=Autonomy)
-    trials: Trials = field(default_factory=Trials)
+    trials: TrialSettings = field(default_factory=TrialSettings)
 
 
-class Nothing:
+class NothingToFind:
     """An installation without search and without standard skills: there is nothing to find."""
 
     def search(
         self,
         agent_id: str,  # noqa: ARG002 - the port's
-        query: Query,  # noqa: ARG002
-    ) -> tuple[Found, ...]:
+        query: SearchQuery,  # noqa: ARG002
+    ) -> tuple[SearchHit, ...]:
         """Nothing."""
         return ()
 
@@ -97,10 +97,10 @@ class Runtime:
     jobs: tuple[BackgroundJob["Runtime", Any], ...] = field(kw_only=True)
     channels: Mapping[str, DeliveryChannel] = field(default_factory=dict)
     rules: Rules = field(default_factory=Rules)
-    directory: Directory | None = None
+    directory: ProviderDirectory | None = None
     secrets: Secrets | None = None
-    search: Search = field(default_factory=Nothing)
-    skills: StandardSkills = field(default_factory=Nothing)
+    search: Search = field(default_factory=NothingToFind)
+    skills: StandardSkills = field(default_factory=NothingToFind)
     web: Web | None = None
     web_search: SearchEngine | None = None
     discord: Discord | None = None
@@ -108,9 +108,9 @@ class Runtime:
     world: WorldLink | None = None
 
     @property
-    def reach(self) -> Reach:
+    def reach(self) -> ActionReach:
         """What of it actions may reach."""
-        return Reach(
+        return ActionReach(
             files=self.home.files,
             facts=self.home.facts,
             history=self.home.journal,
@@ -125,5 +125,5 @@ class Runtime:
             sessions=self.home.sessions,
             web=self.web,
             web_search=self.web_search,
-            world=None if self.world is None else Post(self.world, self.home.facts),
+            world=None if self.world is None else WorldOutbox(self.world, self.home.facts),
         )

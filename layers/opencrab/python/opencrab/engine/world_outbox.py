@@ -4,30 +4,30 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, Refused, Unavailable
-from opencrab.domain.world.binding import WORLD, Envelope, World, private_key_name
-from opencrab.domain.world.catalogue import outbound_named
-from opencrab.ports.documents import Facts
+from opencrab.domain.world.binding import WORLD, WorldBinding, WorldEnvelope, private_key_name
+from opencrab.domain.world.catalogue import outbound_message_by_name
+from opencrab.ports.documents import Documents
 from opencrab.ports.world import WorldLink
 
 _TRIES = 5
 
 
-def place_fact(facts: Facts, agent_id: str) -> Fact | None:
+def stored_world(facts: Documents, agent_id: str) -> Document | None:
     """The fact that holds an agent's place in its world; None for one that is bound to none."""
     return facts.get(agent_id, WORLD, WORLD)
 
 
-class Post:
+class WorldOutbox:
     """`ports.world.WorldPost`."""
 
-    def __init__(self, link: WorldLink, facts: Facts) -> None:
+    def __init__(self, link: WorldLink, facts: Documents) -> None:
         self._link = link
         self._facts = facts
 
-    def place(self, agent_id: str) -> World:
-        return self._place(agent_id).read(World)
+    def place(self, agent_id: str) -> WorldBinding:
+        return self._place(agent_id).read(WorldBinding)
 
     def send(
         self,
@@ -38,11 +38,11 @@ class Post:
         nonce: str,
         at: datetime,
         charge: int = 1,
-    ) -> World:
-        message = outbound_named(name)
+    ) -> WorldBinding:
+        message = outbound_message_by_name(name)
         body = message.to_wire(payload)
         world = self.place(agent_id)
-        envelope = Envelope(
+        envelope = WorldEnvelope(
             world_id=world.world_id,
             code=message.code,
             sender=world.key_id,
@@ -56,11 +56,11 @@ class Post:
         self._link.transport.send(raw, envelope)
         return paid
 
-    def _paid(self, agent_id: str, nonce: str, code: int, charge: int) -> World:
+    def _paid(self, agent_id: str, nonce: str, code: int, charge: int) -> WorldBinding:
         """The place after paying; who died between paying and sending sends without paying."""
         for _ in range(_TRIES):
             stored = self._place(agent_id)
-            world = stored.read(World)
+            world = stored.read(WorldBinding)
             if world.has_sent(nonce):
                 return world
             paid = world.sending(nonce, code, charge=charge)
@@ -71,13 +71,13 @@ class Post:
             return paid
         raise Unavailable(f"the place of agent {agent_id!r} in its world is changed all the time")
 
-    def _place(self, agent_id: str) -> Fact:
-        stored = place_fact(self._facts, agent_id)
+    def _place(self, agent_id: str) -> Document:
+        stored = stored_world(self._facts, agent_id)
         if stored is None:
             raise Refused(f"agent {agent_id!r} is bound to no world", cure="do without")
         return stored
 
-    def _private_key(self, world: World) -> str:
+    def _private_key(self, world: WorldBinding) -> str:
         """A key that was made a moment ago may not have been read yet."""
         name, secrets = private_key_name(world.key_id), self._link.secrets
         found = secrets.get(name)

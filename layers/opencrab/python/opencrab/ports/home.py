@@ -8,7 +8,7 @@ from opencrab.ports.agents import Agents
 from opencrab.ports.conversation.feed import ChangeFeed
 from opencrab.ports.conversation.outbox import Outbox
 from opencrab.ports.conversation.sessions import Sessions
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.erasure import Eraser
 from opencrab.ports.models.health import ProviderHealths
 from opencrab.ports.models.preferences import PreferenceStore
@@ -44,7 +44,7 @@ class Home:
     nights: Queue
     outbox: Outbox
     due: DueItems
-    facts: Facts
+    facts: Documents
     files: Files
     blobs: Blobs
     keys: Keys

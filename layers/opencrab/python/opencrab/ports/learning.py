@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 from opencrab.domain.learning.evidence import EVIDENCE, STANDING, ClosedEvidence, Evidence
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 
 _DAYS = 200
 """More days than are ever kept beside the closed ones."""
 
 
 @dataclass(frozen=True)
-class Known:
+class StoredEvidence:
     """All evidence of an agent; `open` are the days of it that are not closed, by their names.
 
     `as_of` is the last day that is in it, "" before the first.
@@ -21,12 +21,12 @@ class Known:
     as_of: str
 
 
-def load_known(facts: Facts, agent_id: str) -> Known:
+def load_known(facts: Documents, agent_id: str) -> StoredEvidence:
     """What is known of how an agent's turns went: one read."""
     stored = {fact.id: fact for fact in facts.page(agent_id, EVIDENCE, limit=_DAYS)}
     standing = stored.pop(STANDING).read(ClosedEvidence) if STANDING in stored else ClosedEvidence()
     days = {day: fact.read(Evidence) for day, fact in stored.items() if day > standing.closed_to}
-    return Known(
+    return StoredEvidence(
         evidence=sum(days.values(), standing.evidence),
         open=days,
         as_of=max((*stored, standing.closed_to)),

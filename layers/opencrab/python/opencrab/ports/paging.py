@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from opencrab.domain.document import Fact
-from opencrab.ports.documents import Facts
+from opencrab.domain.document import Document
+from opencrab.ports.documents import Documents
 
 T = TypeVar("T")
 
@@ -33,6 +33,6 @@ def paginate(
         after = key(page[-1])
 
 
-def all_of(facts: Facts, owner: str, kind: str, *, after: str = "") -> Iterator[Fact]:
+def all_of(facts: Documents, owner: str, kind: str, *, after: str = "") -> Iterator[Document]:
     """Every fact of a kind that an owner keeps, or those after an id."""
     return paginate(facts.page, owner, kind, after=after)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
-from opencrab.domain.world.binding import Envelope, World
+from opencrab.domain.world.binding import WorldBinding, WorldEnvelope
 from opencrab.ports.access.secrets import Secrets
 
 
@@ -22,7 +22,7 @@ class KeyPair:
 class OpenEnvelope:
     """An envelope as it was read; nobody has looked at its signature yet."""
 
-    envelope: Envelope
+    envelope: WorldEnvelope
     signed: bytes
     signature: bytes
     digest: str
@@ -37,7 +37,7 @@ class Envelopes(Protocol):
     def key_id(self, public_key: str) -> str:
         """The id of a public key; raises Invalid for what is none."""
 
-    def sealed(self, envelope: Envelope, private_key: str) -> bytes:
+    def sealed(self, envelope: WorldEnvelope, private_key: str) -> bytes:
         """An envelope as it is sent; raises TooLarge, and Invalid for what has no wire form."""
 
     def opened(self, raw: bytes) -> OpenEnvelope:
@@ -53,7 +53,7 @@ class Envelopes(Protocol):
 class EnvelopeTransport(Protocol):
     """What carries envelopes to worlds."""
 
-    def send(self, raw: bytes, envelope: Envelope) -> None:
+    def send(self, raw: bytes, envelope: WorldEnvelope) -> None:
         """Hand an envelope over; the same one again does no harm. Raises Unavailable."""
 
 
@@ -69,7 +69,7 @@ class WorldLink:
 class WorldPost(Protocol):
     """What actions and the runtime send messages with."""
 
-    def place(self, agent_id: str) -> World:
+    def place(self, agent_id: str) -> WorldBinding:
         """An agent's place in its world; raises Refused for one that is bound to none."""
 
     def send(
@@ -81,7 +81,7 @@ class WorldPost(Protocol):
         nonce: str,
         at: datetime,
         charge: int = 1,
-    ) -> World:
+    ) -> WorldBinding:
         """Pay for a message and send it; the same nonce again is paid for once.
 
         Raises NotFound, Invalid, TooLarge, Refused (not bound), Exhausted and Unavailable.

@@ -7,7 +7,7 @@ from opencrab.domain.errors import Conflict
 from opencrab.domain.models.health import BreakerState
 from opencrab.domain.models.preferences import Preferences
 from opencrab.domain.money.budget import LIMITS
-from opencrab.ports.turn.journal import Boundary
+from opencrab.ports.turn.journal import StepBoundary
 from tests.contract.example import NOW, turn
 from tests.unit.adapters.dynamodb.turn.test_header import size_of
 from tests.unit.adapters.dynamodb.wire import Dynamo
@@ -31,7 +31,7 @@ def test_one_strongly_consistent_read_tells_all(dynamo: Dynamo) -> None:
 def test_a_board_from_before_there_were_limits_is_read(dynamo: Dynamo) -> None:
     old = {**key("SWITCH", "S"), "schema": {"N": "1"}, "frozen": {"SS": ["hana"]}}
     dynamo.account.client("dynamodb").put_item(TableName=dynamo.name, Item=old)
-    assert dynamo.stores.journal.boundary(turn()) == Boundary("hana", ())
+    assert dynamo.stores.journal.boundary(turn()) == StepBoundary("hana", ())
     assert dynamo.stores.budgets.limits() == {}
     assert dynamo.stores.preferences.get().version == 0
 

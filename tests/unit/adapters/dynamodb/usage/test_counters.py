@@ -13,7 +13,13 @@ from opencrab.adapters.dynamodb.usage.ledger import JUDGING, DynamoUsage, to_ite
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import Turn
-from opencrab.domain.usage.counters import ACTIVE_KEPT, KEPT, Tally, merge_tallies, tally_of
+from opencrab.domain.usage.counters import (
+    ACTIVE_KEPT,
+    KEPT,
+    DailyTally,
+    merge_tallies,
+    tally_of_call,
+)
 from opencrab.domain.usage.ledger import Judgement, UsageRow
 from tests.contract.example import NOW, admission, later, session, step, turn, usage_row
 from tests.unit.adapters.dynamodb.wire import CONFLICT, Dynamo, cancels
@@ -34,7 +40,7 @@ def counters(dynamo: Dynamo) -> list[Item]:
     return dynamo.table.query("TALLY#hana", "0", "~")
 
 
-def told(dynamo: Dynamo) -> tuple[Tally, ...]:
+def told(dynamo: Dynamo) -> tuple[DailyTally, ...]:
     return DynamoTallies(dynamo.table).between("hana", DAY, DAY)
 
 
@@ -48,7 +54,7 @@ def test_turns_count_in_different_items_and_each_call_in_one(dynamo: Dynamo) -> 
         keys = [write["Update"]["Key"]["pk"]["S"] for write in writes if "Update" in write]
         assert keys.count("TALLY#hana") == 1
     assert 1 < len(counters(dynamo)) <= SHARDS
-    assert told(dynamo) == merge_tallies(map(tally_of, rows))
+    assert told(dynamo) == merge_tallies(map(tally_of_call, rows))
     assert len(told(dynamo)) == 1
 
 

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.providers.anthropic.answer import from_wire
-from opencrab.adapters.providers.wire.wire import Party
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import ErrorParty
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
-from opencrab.domain.turn.record import Answer
+from opencrab.domain.turn.record import ModelAnswer
 
-PARTY = Party(provider="anthropic", model="claude-sonnet-5", key_name="ANTHROPIC_API_KEY")
+PARTY = ErrorParty(provider="anthropic", model="claude-sonnet-5", key_name="ANTHROPIC_API_KEY")
 USE = {"type": "tool_use", "id": "toolu_1", "name": "ws_write", "input": {"path": "日記.md"}}
 KNOWN = (
     "type", "content", "text", "thinking", "signature", "data", "id", "name", "input", "usage",
@@ -54,7 +54,7 @@ def _said(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def _read(*blocks: Any, **more: Any) -> Answer:
+def _read(*blocks: Any, **more: Any) -> ModelAnswer:
     return from_wire(_message(*blocks, **more), PARTY)
 
 
@@ -62,10 +62,10 @@ def _read(*blocks: Any, **more: Any) -> Answer:
 def test_any_json_becomes_an_answer_or_unanswered(body: Any) -> None:
     try:
         answer = from_wire(body, PARTY)
-    except Unanswered as error:
+    except ModelCallFailed as error:
         error.message.encode()
         return
-    Answer.model_validate_json(answer.model_dump_json())
+    ModelAnswer.model_validate_json(answer.model_dump_json())
     json.dumps(answer.replay, allow_nan=False, ensure_ascii=False).encode()
 
 
@@ -152,7 +152,7 @@ def test_a_refusal_in_words_is_an_answer_without_calls() -> None:
 
 def test_a_refusal_without_words_is_blocked_and_billed() -> None:
     details = {"type": "refusal", "category": "cyber", "explanation": "policy 方針"}
-    with pytest.raises(Unanswered, match="policy 方針") as caught:
+    with pytest.raises(ModelCallFailed, match="policy 方針") as caught:
         _read(_said(" "), stop_reason="refusal", stop_details=details)
     assert caught.value.fault is Fault.BLOCKED
     assert caught.value.may_be_billed
@@ -160,7 +160,7 @@ def test_a_refusal_without_words_is_blocked_and_billed() -> None:
 
 
 def test_an_answer_for_which_the_context_had_no_room_is_too_long_and_billed() -> None:
-    with pytest.raises(Unanswered, match="claude-sonnet-5") as caught:
+    with pytest.raises(ModelCallFailed, match="claude-sonnet-5") as caught:
         _read(_said("蟹は"), stop_reason="model_context_window_exceeded")
     assert caught.value.fault is Fault.TOO_LONG
     assert caught.value.may_be_billed
@@ -169,14 +169,14 @@ def test_an_answer_for_which_the_context_had_no_room_is_too_long_and_billed() ->
 
 def test_an_error_in_place_of_a_message_is_that_error() -> None:
     body = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
-    with pytest.raises(Unanswered, match="Overloaded") as caught:
+    with pytest.raises(ModelCallFailed, match="Overloaded") as caught:
         from_wire(body, PARTY)
     assert caught.value.fault is Fault.OVERLOADED
 
 
 @pytest.mark.parametrize("body", [None, [], "はい", {}, {"content": None}, {"content": {"a": 1}}])
 def test_what_is_no_message_is_nonsense(body: Any) -> None:
-    with pytest.raises(Unanswered) as caught:
+    with pytest.raises(ModelCallFailed) as caught:
         from_wire(body, PARTY)
     assert caught.value.fault is Fault.NONSENSE
 

@@ -14,10 +14,16 @@ from opencrab.adapters.providers.anthropic.endpoint import VERSION, AnthropicWir
 from opencrab.adapters.providers.catalogue.connection import BASE_URLS
 from opencrab.adapters.providers.transport.exchange import OpenReply, Reply
 from opencrab.adapters.providers.vendor import VendorModel
-from opencrab.adapters.providers.wire.wire import Endpoint, Party
-from opencrab.domain.models.fault import Fault, Unanswered
-from opencrab.domain.turn.record import Answer
-from opencrab.ports.models.model import ActionSchema, ChatMessage, ChatRequest, ModelInfo, Returned
+from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty
+from opencrab.domain.models.fault import Fault, ModelCallFailed
+from opencrab.domain.turn.record import ModelAnswer
+from opencrab.ports.models.model import (
+    ActionSchema,
+    CallReturn,
+    ChatMessage,
+    ChatRequest,
+    ModelInfo,
+)
 from tests.unit.adapters.providers.recorded import (
     PARTY,
     Exchange,
@@ -90,7 +96,7 @@ def _stream(events: list[tuple[str, dict[str, Any]]]) -> bytes:
     return "".join(frames).encode()
 
 
-def _chat(*chunks: bytes) -> Answer:
+def _chat(*chunks: bytes) -> ModelAnswer:
     info = ModelInfo(name="anthropic:claude-opus-4.6")
     model = VendorModel(WIRE, ENDPOINT, "claude-opus-4.6", info, Streaming(list(chunks)))
     return model.chat(HELLO, model.encode(HELLO)).replaced(first_token_ms=None)
@@ -117,7 +123,7 @@ def _told(exchange: Exchange) -> list[dict[str, Any]]:
     return list(blocks.values())
 
 
-def _same(answer: Answer, blocks: list[dict[str, Any]]) -> None:
+def _same(answer: ModelAnswer, blocks: list[dict[str, Any]]) -> None:
     text = "".join(block["text"] for block in blocks if block["type"] == "text").strip()
     uses = [block for block in blocks if block["type"] == "tool_use"]
     thoughts = [block["thinking"] for block in blocks if block["type"] == "thinking"]
@@ -135,7 +141,7 @@ def test_every_recorded_exchange_is_read(wire: Path) -> None:
     assert len(found) >= 35
     for exchange in found:
         if exchange.is_error:
-            with pytest.raises(Unanswered) as caught:
+            with pytest.raises(ModelCallFailed) as caught:
                 read(WIRE, exchange)
             assert caught.value.fault is FAULTS[exchange.status], exchange.name
             continue
@@ -163,7 +169,7 @@ def test_every_recorded_conversation_is_read_and_its_thoughts_go_out_again(wire:
     assert thoughts
 
 
-def _answered(exchange: Exchange, party: Party) -> Answer:
+def _answered(exchange: Exchange, party: ErrorParty) -> ModelAnswer:
     if exchange.body.startswith(b"event:"):
         return read_stream(WIRE, [exchange.body], party)
     return WIRE.from_wire(exchange.answered, party)
@@ -173,12 +179,12 @@ def _signed(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [block for block in blocks if block["type"] == "thinking"]
 
 
-def _going_on(answer: Answer, model: str) -> dict[str, Any]:
+def _going_on(answer: ModelAnswer, model: str) -> dict[str, Any]:
     """The request after an answer, when its calls have their results."""
-    turns: tuple[ChatMessage | Returned, ...] = (
+    turns: tuple[ChatMessage | CallReturn, ...] = (
         ChatMessage("user", "go"),
         ChatMessage("assistant", answer.text, calls=answer.calls, replay=answer.replay),
-        *(Returned(call.id, call.name, "ok") for call in answer.calls),
+        *(CallReturn(call.id, call.name, "ok") for call in answer.calls),
         ChatMessage("user", "12:00"),
     )
     actions = (ActionSchema(name="now", description="", parameters={}),)
@@ -204,7 +210,7 @@ def test_streams_of_the_vendors_own_library_are_read(
 
 def test_a_refusal_of_the_vendors_own_library_is_blocked(wire: Path) -> None:
     path = wire / "cassettes" / "vendor-fixtures" / "anthropic-sdk" / "refusal_response.txt"
-    with pytest.raises(Unanswered, match="refused due to policy") as caught:
+    with pytest.raises(ModelCallFailed, match="refused due to policy") as caught:
         _chat(path.read_bytes().rstrip() + b"\n\n")
     assert caught.value.fault is Fault.BLOCKED
     assert caught.value.usage is not None
@@ -221,10 +227,10 @@ def test_llama_cpp_is_read_and_its_cut_call_is_not_taken_for_whole(wire: Path) -
     assert (answer.usage.input_tokens, answer.usage.cached_tokens) == (489, 345)
 
 
-def _chat_or_fault(body: bytes) -> Answer | Fault:
+def _chat_or_fault(body: bytes) -> ModelAnswer | Fault:
     try:
         return _chat(body)
-    except Unanswered as error:
+    except ModelCallFailed as error:
         return error.fault
 
 
@@ -302,9 +308,9 @@ def test_a_listing_that_makes_no_sense_lists_nothing(body: Any) -> None:
 
 def test_there_are_no_embeddings() -> None:
     assert WIRE.embeddings_path("claude-opus-4.6") is None
-    with pytest.raises(Unanswered, match="no embeddings"):
+    with pytest.raises(ModelCallFailed, match="no embeddings"):
         WIRE.embeddings_to_wire("claude-opus-4.6", ("蟹",))
-    with pytest.raises(Unanswered, match="no embeddings"):
+    with pytest.raises(ModelCallFailed, match="no embeddings"):
         WIRE.embeddings_from_wire({}, ("蟹",), PARTY)
 
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.providers.anthropic.error import failure, told_failure
 from opencrab.adapters.providers.transport.exchange import Reply
-from opencrab.adapters.providers.wire.wire import Party
+from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault
 
-PARTY = Party(provider="anthropic", model="claude-opus-4.6", key_name="ANTHROPIC_API_KEY")
+PARTY = ErrorParty(provider="anthropic", model="claude-opus-4.6", key_name="ANTHROPIC_API_KEY")
 
 
 def _error(kind: str, message: str = "だめ", **more: Any) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def test_an_unknown_model_is_named() -> None:
 
 
 def test_names_with_braces_are_told_as_they_are() -> None:
-    error = failure(_reply(404, _error("not_found_error")), Party("蟹{屋}", "{model}", "{x}"))
+    error = failure(_reply(404, _error("not_found_error")), ErrorParty("蟹{屋}", "{model}", "{x}"))
     assert "蟹{屋} does not know the model '{model}'" in error.message
 
 

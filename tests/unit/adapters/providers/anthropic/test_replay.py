@@ -13,7 +13,7 @@ from opencrab.adapters.providers.anthropic.replay import (
     replay_blocks,
     wire_name,
 )
-from opencrab.domain.turn.record import Call
+from opencrab.domain.turn.record import ActionCall
 from opencrab.ports.models.model import ChatMessage
 
 SIGNED = {"type": "thinking", "thinking": "考える", "signature": "EqYC"}
@@ -71,7 +71,9 @@ def test_what_is_kept_comes_back_from_the_journal_as_it_was() -> None:
     other = {"type": "server_tool_use"}
     blocks: list[dict[str, Any]] = [SIGNED, {"type": "text", "text": "では"}, USE, hidden, other]
     kept = json.loads(json.dumps(replay(blocks, "claude-sonnet-5")))
-    said = ChatMessage("assistant", "", calls=(Call(id="c", name="x", arguments={}),), replay=kept)
+    said = ChatMessage(
+        "assistant", "", calls=(ActionCall(id="c", name="x", arguments={}),), replay=kept
+    )
     assert replay_blocks(said, "claude-sonnet-5") == [
         SIGNED,
         {"type": "text", "text": "では"},
@@ -97,6 +99,8 @@ json_values = st.recursive(
 
 @given(st.dictionaries(st.sampled_from(["vendor", "model", "blocks"]), json_values))
 def test_whatever_was_kept_gives_blocks_with_as_many_calls_or_none(kept: dict[str, Any]) -> None:
-    said = ChatMessage("assistant", "", calls=(Call(id="c", name="x", arguments={}),), replay=kept)
+    said = ChatMessage(
+        "assistant", "", calls=(ActionCall(id="c", name="x", arguments={}),), replay=kept
+    )
     blocks = replay_blocks(said, "m")
     assert blocks is None or [block["type"] for block in blocks].count("tool_use") == 1

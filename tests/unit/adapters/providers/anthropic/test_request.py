@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.providers.anthropic.request import to_wire
-from opencrab.domain.turn.record import Call
+from opencrab.domain.turn.record import ActionCall
 from opencrab.ports.models.model import (
     ActionSchema,
+    CallReturn,
     ChatMessage,
     ChatRequest,
     Image,
     ModelInfo,
-    Returned,
 )
 
 WRITE = ActionSchema(
@@ -27,12 +27,14 @@ WRITE = ActionSchema(
 )
 READ = ActionSchema(name="ws_read", description="読む。Read.", parameters={"properties": {}})
 INFO = ModelInfo(name="anthropic:claude-opus-4.6", vision=True)
-CALL = Call(id="c1_0", name="ws_write", arguments={"path": "日記.md", "content": "今日は晴れ"})
-OTHER = Call(id="c1_1", name="ws_read", arguments={})
+CALL = ActionCall(
+    id="c1_0", name="ws_write", arguments={"path": "日記.md", "content": "今日は晴れ"}
+)
+OTHER = ActionCall(id="c1_1", name="ws_read", arguments={})
 SIGNED = {"type": "thinking", "thinking": "まず書こう。", "signature": "EqYC"}
 
 
-def _request(*turns: ChatMessage | Returned, **changes: Any) -> ChatRequest:
+def _request(*turns: ChatMessage | CallReturn, **changes: Any) -> ChatRequest:
     wanted: dict[str, Any] = {
         "model": "claude-opus-4.6",
         "actions": (WRITE, READ),
@@ -43,7 +45,9 @@ def _request(*turns: ChatMessage | Returned, **changes: Any) -> ChatRequest:
     return ChatRequest(**{**wanted, **changes})
 
 
-def _body(*turns: ChatMessage | Returned, info: ModelInfo = INFO, **changes: Any) -> dict[str, Any]:
+def _body(
+    *turns: ChatMessage | CallReturn, info: ModelInfo = INFO, **changes: Any
+) -> dict[str, Any]:
     return to_wire(_request(*turns, **changes), info, stream=True)
 
 
@@ -102,19 +106,19 @@ def _marks(body: dict[str, Any]) -> list[str]:
         _body(
             _user("書いて"),
             _said(calls=(CALL, OTHER)),
-            Returned(OTHER.id, OTHER.name, ""),
-            Returned(CALL.id, CALL.name, '{"done": true}'),
+            CallReturn(OTHER.id, OTHER.name, ""),
+            CallReturn(CALL.id, CALL.name, '{"done": true}'),
             _said("書きました。"),
             _user("12:00"),
         ),
         _body(
-            _said(calls=(Call(id="ん" * 90, name="", arguments=None, raw="{"),)),
-            Returned("ん" * 90, "", "壊れた"),
+            _said(calls=(ActionCall(id="ん" * 90, name="", arguments=None, raw="{"),)),
+            CallReturn("ん" * 90, "", "壊れた"),
         ),
         _body(
             _user("go"),
             _said(calls=(CALL,), replay=_replay(SIGNED, {"type": "tool_use", "id": "toolu_1"})),
-            Returned(CALL.id, CALL.name, "ok"),
+            CallReturn(CALL.id, CALL.name, "ok"),
             _user("12:01"),
         ),
     ],
@@ -148,7 +152,7 @@ ids = st.sampled_from(["c1_0", "c1_1", "h7", "t1.s1.c0", "ん", ""])
 texts = st.sampled_from(["", "  \n", "こんにちは", "hello 🦀", "\ud83e"])
 arguments = st.none() | st.dictionaries(st.text(max_size=3), st.integers() | st.text(), max_size=2)
 calls = st.lists(
-    st.builds(Call, id=ids, name=names, arguments=arguments, raw=texts), max_size=3
+    st.builds(ActionCall, id=ids, name=names, arguments=arguments, raw=texts), max_size=3
 ).map(tuple)
 blocks = st.lists(
     st.sampled_from(
@@ -175,7 +179,7 @@ images = st.sampled_from([(), (Image("image/webp", "aGk="),)])
 turns = st.one_of(
     st.builds(ChatMessage, st.just("user"), texts, images=images),
     st.builds(ChatMessage, st.just("assistant"), texts, calls=calls, replay=replays),
-    st.builds(Returned, ids, names, texts),
+    st.builds(CallReturn, ids, names, texts),
 )
 conversations = st.lists(turns, max_size=10).map(tuple)
 
@@ -183,7 +187,7 @@ conversations = st.lists(turns, max_size=10).map(tuple)
 @given(conversation=conversations, functions=st.booleans(), vision=st.booleans())
 def test_any_conversation_alternates_and_has_a_result_for_each_call(
     messages_schema: jsonschema.Draft202012Validator,
-    conversation: tuple[ChatMessage | Returned, ...],
+    conversation: tuple[ChatMessage | CallReturn, ...],
     *,
     functions: bool,
     vision: bool,
@@ -202,9 +206,9 @@ def _before_the_last_mark(body: dict[str, Any]) -> str:
 
 @given(conversations, turns, turns)
 def test_requests_that_differ_in_the_last_turn_are_the_same_up_to_the_last_mark(
-    conversation: tuple[ChatMessage | Returned, ...],
-    last: ChatMessage | Returned,
-    other: ChatMessage | Returned,
+    conversation: tuple[ChatMessage | CallReturn, ...],
+    last: ChatMessage | CallReturn,
+    other: ChatMessage | CallReturn,
 ) -> None:
     one, two = (_body(turns=(*conversation, turn)) for turn in (last, other))
     assert _before_the_last_mark(one) == _before_the_last_mark(two)
@@ -212,7 +216,7 @@ def test_requests_that_differ_in_the_last_turn_are_the_same_up_to_the_last_mark(
 
 def test_a_grown_conversation_begins_with_what_was_cached() -> None:
     said = (_user("やあ"), _said(calls=(CALL,)))
-    grown = (*said, Returned(CALL.id, CALL.name, "ok"))
+    grown = (*said, CallReturn(CALL.id, CALL.name, "ok"))
     before = _body(*said, _user("12:00"))["messages"]
     after = _body(*grown, _user("12:01"))["messages"]
     assert before[0] == after[0]
@@ -239,8 +243,8 @@ def test_results_of_one_message_come_together_right_after_its_calls() -> None:
     body = _body(
         _user("go"),
         _said("はい", calls=(CALL, OTHER)),
-        Returned(OTHER.id, OTHER.name, "二"),
-        Returned(CALL.id, CALL.name, "一"),
+        CallReturn(OTHER.id, OTHER.name, "二"),
+        CallReturn(CALL.id, CALL.name, "一"),
         _user("12:00"),
     )
     assert [block["type"] for block in body["messages"][1]["content"]] == [
@@ -259,7 +263,7 @@ def test_a_call_that_nobody_answered_gets_a_result_that_says_so() -> None:
         _user("go"),
         _said(calls=(CALL,)),
         _user("もう？"),
-        Returned(CALL.id, CALL.name, "遅い"),
+        CallReturn(CALL.id, CALL.name, "遅い"),
         _user("12:00"),
     )
     result, *words = body["messages"][2]["content"]
@@ -269,14 +273,16 @@ def test_a_call_that_nobody_answered_gets_a_result_that_says_so() -> None:
 
 
 def test_arguments_that_could_not_be_read_go_back_as_an_object() -> None:
-    call = Call(id="c1_0", name="ws_write", arguments=None, raw='{"path": "日')
+    call = ActionCall(id="c1_0", name="ws_write", arguments=None, raw='{"path": "日')
     body = _body(_user("go"), _said(calls=(call,)), _user("?"))
     assert body["messages"][1]["content"][0]["input"] == {"unreadable": '{"path": "日'}
 
 
 def test_ids_and_names_that_anthropic_refuses_are_replaced_alike_in_call_and_result() -> None:
-    call = Call(id="t1.s1.c0", name="書く", arguments={})
-    body = _body(_user("go"), _said(calls=(call,)), Returned(call.id, call.name, "ok"), _user("?"))
+    call = ActionCall(id="t1.s1.c0", name="書く", arguments={})
+    body = _body(
+        _user("go"), _said(calls=(call,)), CallReturn(call.id, call.name, "ok"), _user("?")
+    )
     (used,) = body["messages"][1]["content"]
     assert used["id"] == body["messages"][2]["content"][0]["tool_use_id"] != call.id
     assert used["name"] == "__"
@@ -287,7 +293,7 @@ def test_a_model_without_functions_reads_calls_as_words() -> None:
     body = _body(
         _user("go"),
         _said(calls=(OTHER,)),
-        Returned(OTHER.id, OTHER.name, "蟹"),
+        CallReturn(OTHER.id, OTHER.name, "蟹"),
         info=info,
         require_action=True,
     )
@@ -309,8 +315,8 @@ def test_thoughts_go_back_verbatim_and_in_their_places() -> None:
     body = _body(
         _user("go"),
         _said(calls=(CALL, OTHER), replay=kept),
-        Returned(CALL.id, CALL.name, "ok"),
-        Returned(OTHER.id, OTHER.name, "ok"),
+        CallReturn(CALL.id, CALL.name, "ok"),
+        CallReturn(OTHER.id, OTHER.name, "ok"),
         _user("12:00"),
     )
     first, words, one, thought, two = body["messages"][1]["content"]
@@ -332,14 +338,14 @@ def test_thoughts_go_back_verbatim_and_in_their_places() -> None:
 )
 def test_thoughts_of_another_model_or_another_answer_stay_at_home(replay: dict[str, Any]) -> None:
     said = _said(calls=(CALL,), replay=replay)
-    body = _body(_user("go"), said, Returned(CALL.id, CALL.name, "ok"))
+    body = _body(_user("go"), said, CallReturn(CALL.id, CALL.name, "ok"))
     assert [block["type"] for block in body["messages"][1]["content"]] == ["tool_use"]
 
 
 def test_a_thought_never_takes_the_mark() -> None:
     kept = _replay({"type": "tool_use", "id": "toolu_1"}, SIGNED)
     said = _said(calls=(CALL,), replay=kept)
-    body = _body(_user("go"), said, Returned(CALL.id, CALL.name, "ok"))
+    body = _body(_user("go"), said, CallReturn(CALL.id, CALL.name, "ok"))
     call, thought = body["messages"][1]["content"]
     assert call["cache_control"]["ttl"] == "5m"
     assert thought == SIGNED

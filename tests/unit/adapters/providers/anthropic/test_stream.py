@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.providers.anthropic.stream import AnthropicAssembly
 from opencrab.adapters.providers.wire.framing import BARE
-from opencrab.adapters.providers.wire.wire import Event, Party
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from tests.soak import examples
 
-PARTY = Party(provider="anthropic", model="claude-sonnet-5")
+PARTY = ErrorParty(provider="anthropic", model="claude-sonnet-5")
 OVERLOADED = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
 
 
@@ -39,7 +39,7 @@ def _last(usage: dict[str, Any], **delta: Any) -> dict[str, Any]:
 def _assembled(*events: Any) -> AnthropicAssembly:
     assembly = AnthropicAssembly(PARTY)
     for event in events:
-        assembly.add(Event(json.dumps(event), event.get("type", "")))
+        assembly.add(StreamFrame(json.dumps(event), event.get("type", "")))
     return assembly
 
 
@@ -118,7 +118,7 @@ def test_an_answer_begins_with_its_first_word_thought_or_call(
 @pytest.mark.parametrize("begun", [False, True])
 def test_an_error_in_the_middle_was_billed_if_anything_had_begun(*, begun: bool) -> None:
     before = [_delta("text_delta", text="蟹は")] if begun else []
-    with pytest.raises(Unanswered, match="Overloaded") as caught:
+    with pytest.raises(ModelCallFailed, match="Overloaded") as caught:
         _assembled(_start(), *before, OVERLOADED)
     assert caught.value.fault is Fault.OVERLOADED
     assert caught.value.may_be_billed is begun
@@ -127,7 +127,7 @@ def test_an_error_in_the_middle_was_billed_if_anything_had_begun(*, begun: bool)
 def test_an_error_after_the_prompt_was_counted_is_billed_without_a_count_that_is_not_final() -> (
     None
 ):
-    with pytest.raises(Unanswered) as caught:
+    with pytest.raises(ModelCallFailed) as caught:
         _assembled(_start(input_tokens=100_000), OVERLOADED)
     assert caught.value.may_be_billed
     assert caught.value.usage is None
@@ -144,7 +144,7 @@ def test_with_a_reason_to_stop_an_answer_is_whole_whatever_follows() -> None:
 def test_a_message_in_one_piece_is_a_stream_of_one() -> None:
     message = {"type": "message", "content": [{"type": "text", "text": "はい"}], "usage": {}}
     assembly = AnthropicAssembly(PARTY)
-    assembly.add(Event(json.dumps(message), BARE))
+    assembly.add(StreamFrame(json.dumps(message), BARE))
     assert assembly.began
     assert assembly.ended
     assert assembly.body() == message
@@ -152,28 +152,28 @@ def test_a_message_in_one_piece_is_a_stream_of_one() -> None:
 
 def test_an_error_outside_any_event_is_one_as_well() -> None:
     assembly = AnthropicAssembly(PARTY)
-    with pytest.raises(Unanswered) as caught:
-        assembly.add(Event('{"error": {"type": "api_error", "message": "x"}}', BARE))
+    with pytest.raises(ModelCallFailed) as caught:
+        assembly.add(StreamFrame('{"error": {"type": "api_error", "message": "x"}}', BARE))
     assert caught.value.fault is Fault.SERVER_ERROR
 
 
 def test_a_frame_that_is_no_json_is_nonsense() -> None:
-    with pytest.raises(Unanswered) as caught:
-        AnthropicAssembly(PARTY).add(Event("<html>", "message_start"))
+    with pytest.raises(ModelCallFailed) as caught:
+        AnthropicAssembly(PARTY).add(StreamFrame("<html>", "message_start"))
     assert caught.value.fault is Fault.NONSENSE
 
 
 def test_nothing_counts_after_the_end() -> None:
     assembly = _assembled(_delta("text_delta", text="はい"), {"type": "message_stop"}, OVERLOADED)
-    assembly.add(Event("[DONE]"))
+    assembly.add(StreamFrame("[DONE]"))
     assert assembly.body()["content"] == [{"type": "text", "text": "はい"}]
 
 
 def test_spaces_after_the_json_do_not_matter_and_neither_does_a_missing_type() -> None:
     assembly = AnthropicAssembly(PARTY)
     delta = '{"index": 0, "delta": {"type": "text_delta", "text": "は"}}   '
-    assembly.add(Event(delta, "content_block_delta"))
-    assembly.add(Event("{}     ", "message_stop"))
+    assembly.add(StreamFrame(delta, "content_block_delta"))
+    assembly.add(StreamFrame("{}     ", "message_stop"))
     assert assembly.ended
     assert assembly.body()["content"][0]["text"] == "は"
 
@@ -226,7 +226,7 @@ def test_any_frames_become_a_body_or_unanswered(events: list[Any]) -> None:
     assembly = AnthropicAssembly(PARTY)
     try:
         for event in events:
-            assembly.add(Event(json.dumps(event)))
-    except Unanswered:
+            assembly.add(StreamFrame(json.dumps(event)))
+    except ModelCallFailed:
         return
     json.dumps(assembly.body())

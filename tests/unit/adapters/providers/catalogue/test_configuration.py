@@ -12,7 +12,7 @@ from opencrab.adapters.providers.catalogue.configuration import (
 )
 from opencrab.adapters.providers.catalogue.model_facts import ModelSettings, own_facts
 from opencrab.domain.errors import Invalid
-from opencrab.domain.models.routing import Manner, Use
+from opencrab.domain.models.routing import CallOptions, Use
 from opencrab.domain.money.budget import Price
 
 LLM = {
@@ -167,8 +167,8 @@ def test_uses_fallback_and_selection_are_read() -> None:
 
 def test_each_use_has_its_manner_and_keeps_it_where_nothing_is_said() -> None:
     found = models_settings({"uses": {"conversation": {"stop": ["。"]}}}, {}).manners
-    assert found[Use.CONVERSATION] == Manner(temperature=0.7, stop=("。",))
-    assert found[Use.THINKING] == MANNERS[Use.THINKING] == Manner(timeout_seconds=120)
+    assert found[Use.CONVERSATION] == CallOptions(temperature=0.7, stop=("。",))
+    assert found[Use.THINKING] == MANNERS[Use.THINKING] == CallOptions(timeout_seconds=120)
     assert MANNERS[Use.TOOL_CALLING].temperature == 0.1
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
 from opencrab.adapters.providers.catalogue.merge import apply_change, merge_preferences
-from opencrab.domain.access.origin import origin_of, seal
+from opencrab.domain.access.origin import key_origin_seal, origin_of
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.preferences import DatedPrice, Preferences, ProviderChange
 from opencrab.domain.models.routing import Use
@@ -106,7 +106,11 @@ def test_an_address_that_is_given_is_not_missing_any_more() -> None:
     )
     url = "https://n.openai.azure.com"
     origin = origin_of(url)
-    change = {"azure": ProviderChange(base_url=url, key_origin=origin, key_seal=seal(origin, "k"))}
+    change = {
+        "azure": ProviderChange(
+            base_url=url, key_origin=origin, key_seal=key_origin_seal(origin, "k")
+        )
+    }
     models = Shelf(providers=change).models(lambda: SETTINGS.with_provider(azure))
     assert models.get("azure:mine").info.name == "azure:mine"
     unsaid = {"azure": ProviderChange(base_url=url)}
@@ -142,7 +146,7 @@ def test_another_path_of_the_same_origin_keeps_the_key(url: str) -> None:
 @pytest.mark.parametrize(("key", "sent"), [("sk-new", "sk-new"), ("sk-old", ""), ("", "")])
 def test_only_the_key_that_was_given_for_an_origin_goes_there(key: str, sent: str) -> None:
     origin = origin_of(NEW)
-    given = {"key_origin": origin, "key_seal": seal(origin, "sk-new")}
+    given = {"key_origin": origin, "key_seal": key_origin_seal(origin, "sk-new")}
     there = moved(key, base_url=NEW, **given)
     assert there.api_key == sent
     assert bool(there.problem) is not bool(sent)
@@ -152,7 +156,7 @@ def test_only_the_key_that_was_given_for_an_origin_goes_there(key: str, sent: st
 
 def test_what_stands_for_a_key_that_only_workers_read_is_not_judged() -> None:
     origin = origin_of(NEW)
-    change = ProviderChange(base_url=NEW, key_origin=origin, key_seal=seal(origin, "sk"))
+    change = ProviderChange(base_url=NEW, key_origin=origin, key_seal=key_origin_seal(origin, "sk"))
     provider = ProviderSettings("openai", "openai", api_key="elsewhere", unseen=True)
     settings = ModelsSettings().with_provider(provider)
     found = merge_preferences(settings, Preferences(providers={"openai": change})).providers[

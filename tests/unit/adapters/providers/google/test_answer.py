@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from opencrab.adapters.providers.google.answer import answer_of
 from opencrab.adapters.providers.google.endpoint import GoogleWire
 from opencrab.adapters.providers.wire.lenient import parse
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
-from opencrab.domain.turn.record import Answer
+from opencrab.domain.turn.record import ModelAnswer
 from tests.unit.adapters.providers.recorded import PARTY, read_stream
 
 WIRE = GoogleWire()
@@ -27,8 +27,8 @@ def _calling(name: Any = "ws_write", **fields: Any) -> dict[str, Any]:
     return {"functionCall": {"name": name, **fields}}
 
 
-def _fault(body: Any) -> Unanswered:
-    with pytest.raises(Unanswered) as caught:
+def _fault(body: Any) -> ModelCallFailed:
+    with pytest.raises(ModelCallFailed) as caught:
         answer_of(body, PARTY)
     return caught.value
 
@@ -192,7 +192,7 @@ def test_signatures_survive_the_store() -> None:
         ),
         PARTY,
     )
-    assert Answer.model_validate_json(answer.model_dump_json()) == answer
+    assert ModelAnswer.model_validate_json(answer.model_dump_json()) == answer
     assert answer.replay == {
         "of": "google",
         "model": PARTY.model,
@@ -213,7 +213,7 @@ def test_more_signatures_than_can_be_kept_are_forgotten() -> None:
 FOLDER = Path("cassettes") / "vendor-fixtures" / "google-firebase"
 
 
-def _published(wire: Path, name: str) -> Answer:
+def _published(wire: Path, name: str) -> ModelAnswer:
     body = (wire / FOLDER / name).read_bytes()
     if name.endswith(".txt"):
         # Two of these files were saved without the blank line that ends a frame.
@@ -233,7 +233,7 @@ def _published(wire: Path, name: str) -> Answer:
 def test_failures_that_google_tests_its_own_library_with_are_read(
     wire: Path, name: str, fault: Fault
 ) -> None:
-    with pytest.raises(Unanswered) as caught:
+    with pytest.raises(ModelCallFailed) as caught:
         _published(wire, name)
     assert caught.value.fault is fault
 
@@ -278,6 +278,6 @@ BODIES = JSON | st.builds(lambda part, reason: _body(part, finish=reason), JSON,
 def test_any_body_is_an_answer_or_unanswered(body: Any) -> None:
     try:
         answer = answer_of(body, PARTY)
-    except Unanswered:
+    except ModelCallFailed:
         return
-    assert Answer.model_validate_json(answer.model_dump_json()) == answer
+    assert ModelAnswer.model_validate_json(answer.model_dump_json()) == answer

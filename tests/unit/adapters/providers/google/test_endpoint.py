@@ -10,10 +10,10 @@ import pytest
 
 from opencrab.adapters.providers.catalogue.connection import BASE_URLS
 from opencrab.adapters.providers.google.endpoint import GoogleWire
-from opencrab.adapters.providers.wire.wire import Endpoint, Party
-from opencrab.domain.models.fault import Fault, Unanswered
-from opencrab.domain.turn.record import Answer
-from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo, Returned
+from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty
+from opencrab.domain.models.fault import Fault, ModelCallFailed
+from opencrab.domain.turn.record import ModelAnswer
+from opencrab.ports.models.model import CallReturn, ChatMessage, ChatRequest, ModelInfo
 from tests.unit.adapters.providers.recorded import PARTY, Exchange, exchanges, read, sequences
 
 WIRE = GoogleWire()
@@ -91,7 +91,7 @@ def test_texts_become_vectors(wire: Path) -> None:
     ],
 )
 def test_what_is_not_a_vector_for_each_text_is_unanswered(body: Any, fault: Fault) -> None:
-    with pytest.raises(Unanswered) as caught:
+    with pytest.raises(ModelCallFailed) as caught:
         WIRE.embeddings_from_wire(body, ("a", "b"), PARTY)
     assert caught.value.fault is fault
 
@@ -131,7 +131,7 @@ def test_every_recorded_error_is_read(wire: Path) -> None:
             assert WIRE.failure(exchange.reply, PARTY).fault is fault, exchange.name
 
 
-def _read(exchange: Exchange) -> Answer:
+def _read(exchange: Exchange) -> ModelAnswer:
     """The answer, checked against what was recorded."""
     answer = read(WIRE, exchange)
     candidates = _candidates(exchange)
@@ -158,10 +158,10 @@ def test_a_recorded_conversation_goes_on_with_what_google_signed(wire: Path, ind
     """What we would send next holds the calls and signatures that another client sent then."""
     conversation = sorted(sequences(wire, "google").items())[index][1]
     model = conversation[0].url.rpartition("/")[2].partition(":")[0]
-    party = Party("google", model)
-    turns: list[ChatMessage | Returned] = [ChatMessage("user", "天気は？")]
+    party = ErrorParty("google", model)
+    turns: list[ChatMessage | CallReturn] = [ChatMessage("user", "天気は？")]
     for exchange, following in pairwise(conversation):
-        answer = Answer.model_validate_json(read(WIRE, exchange, party).model_dump_json())
+        answer = ModelAnswer.model_validate_json(read(WIRE, exchange, party).model_dump_json())
         turns += _remembered(answer)
         request = ChatRequest(model, (), "", tuple(turns), 100)
         sent = WIRE.to_wire(request, INFO, stream=False)["contents"]
@@ -170,9 +170,9 @@ def test_a_recorded_conversation_goes_on_with_what_google_signed(wire: Path, ind
             assert ours.get("thoughtSignature") == theirs.get("thoughtSignature")
 
 
-def _remembered(answer: Answer) -> list[ChatMessage | Returned]:
+def _remembered(answer: ModelAnswer) -> list[ChatMessage | CallReturn]:
     said = ChatMessage("assistant", answer.text, calls=answer.calls, replay=answer.replay)
-    came = [Returned(call.id, call.name, "晴れ") for call in answer.calls]
+    came = [CallReturn(call.id, call.name, "晴れ") for call in answer.calls]
     return [said, *came] if came else [said, ChatMessage("user", "次は？")]
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.providers.google.error import failure_of, failure_of_reply
 from opencrab.adapters.providers.transport.exchange import Reply
-from opencrab.adapters.providers.wire.wire import Party
+from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault
 from tests.unit.adapters.providers.recorded import PARTY
 
@@ -83,7 +83,7 @@ def test_a_refused_key_is_named_by_where_it_is_set() -> None:
     assert error.cure == "check CRAB_API_KEY"
     assert "蟹屋" in error.message
     assert "鍵が違う" in error.message
-    nameless = failure_of_reply(_reply(403), Party())
+    nameless = failure_of_reply(_reply(403), ErrorParty())
     assert nameless.cure == "check the api_key of this provider"
 
 

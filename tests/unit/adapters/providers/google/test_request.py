@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.providers.google.request import UNSIGNED, body_of
-from opencrab.domain.turn.record import Answer, Call
+from opencrab.domain.turn.record import ActionCall, ModelAnswer
 from opencrab.ports.models.model import (
     ActionSchema,
+    CallReturn,
     ChatMessage,
     ChatRequest,
     Image,
     ModelInfo,
-    Returned,
 )
 
 INFO = ModelInfo(name="google:gemini-2.5-flash", vision=True)
@@ -27,8 +27,10 @@ WRITE = ActionSchema(
     description="ファイルを書く",
     parameters={"type": "object", "properties": {"size": {"exclusiveMinimum": 0}}},
 )
-CALL = Call(id="c0", name="ws_write", arguments={"path": "日記.md", "content": "今日は晴れ🦀"})
-OTHER = Call(id="c1", name="ws_read", arguments=None, raw='{"path": ')
+CALL = ActionCall(
+    id="c0", name="ws_write", arguments={"path": "日記.md", "content": "今日は晴れ🦀"}
+)
+OTHER = ActionCall(id="c1", name="ws_read", arguments=None, raw='{"path": ')
 
 Check = Callable[[Any], None]
 
@@ -51,7 +53,7 @@ def check(wire: Path) -> Check:
     return judge
 
 
-def _request(*turns: ChatMessage | Returned, **changes: Any) -> ChatRequest:
+def _request(*turns: ChatMessage | CallReturn, **changes: Any) -> ChatRequest:
     wanted: dict[str, Any] = {
         "model": "gemini-2.5-flash",
         "actions": (WRITE,),
@@ -62,7 +64,9 @@ def _request(*turns: ChatMessage | Returned, **changes: Any) -> ChatRequest:
     return ChatRequest(**{**wanted, **changes})
 
 
-def _body(*turns: ChatMessage | Returned, info: ModelInfo = INFO, **changes: Any) -> dict[str, Any]:
+def _body(
+    *turns: ChatMessage | CallReturn, info: ModelInfo = INFO, **changes: Any
+) -> dict[str, Any]:
     return body_of(_request(*turns, **changes), info)
 
 
@@ -79,8 +83,8 @@ def _body(*turns: ChatMessage | Returned, info: ModelInfo = INFO, **changes: Any
         _request(
             ChatMessage("user", "書いて"),
             ChatMessage("assistant", "はい", calls=(CALL, OTHER)),
-            Returned("c0", "ws_write", '{"ok":true}'),
-            Returned("c1", "ws_read", "壊れた"),
+            CallReturn("c0", "ws_write", '{"ok":true}'),
+            CallReturn("c1", "ws_read", "壊れた"),
             ChatMessage("assistant", "書きました。"),
         ),
     ],
@@ -148,7 +152,7 @@ def test_a_call_and_its_result_are_shown_as_objects() -> None:
     contents = _body(
         ChatMessage("user", "書いて"),
         ChatMessage("assistant", "", calls=(CALL,)),
-        Returned("c0", "ws_write", "可"),
+        CallReturn("c0", "ws_write", "可"),
     )["contents"]
     assert [content["role"] for content in contents] == ["user", "model", "user"]
     assert contents[1]["parts"] == [{"functionCall": {"name": "ws_write", "args": CALL.arguments}}]
@@ -161,8 +165,8 @@ def test_a_call_that_never_came_back_is_answered_and_a_stray_result_is_told() ->
     contents = _body(
         ChatMessage("assistant", "", calls=(CALL, OTHER)),
         ChatMessage("user", "待って"),
-        Returned("c1", "ws_read", "遅い"),
-        Returned("zz", "ws_list", "誰も聞いていない"),
+        CallReturn("c1", "ws_read", "遅い"),
+        CallReturn("zz", "ws_list", "誰も聞いていない"),
     )["contents"]
     assert [content["role"] for content in contents] == ["user", "model", "user"]
     answers = [part.get("functionResponse") for part in contents[2]["parts"][:2]]
@@ -182,8 +186,8 @@ def test_arguments_that_nobody_could_read_are_shown_as_they_came() -> None:
 
 @pytest.mark.parametrize("name", ["", "書く", "1st", "a b\n", "x" * 200])
 def test_a_name_that_a_model_invented_is_made_one_that_google_takes(name: str) -> None:
-    call = Call(id="c0", name=name, arguments={})
-    contents = _body(ChatMessage("assistant", "", calls=(call,)), Returned("c0", name, "なし"))[
+    call = ActionCall(id="c0", name=name, arguments={})
+    contents = _body(ChatMessage("assistant", "", calls=(call,)), CallReturn("c0", name, "なし"))[
         "contents"
     ]
     sent = contents[1]["parts"][0]["functionCall"]["name"]
@@ -202,10 +206,10 @@ SIGNED = {
 
 
 def test_signatures_and_ids_go_back_to_their_places() -> None:
-    replay = json.loads(Answer(replay=SIGNED).model_dump_json())["replay"]
+    replay = json.loads(ModelAnswer(replay=SIGNED).model_dump_json())["replay"]
     contents = _body(
         ChatMessage("assistant", "読む", calls=(CALL, OTHER), replay=replay),
-        Returned("c0", "ws_write", "可"),
+        CallReturn("c0", "ws_write", "可"),
     )["contents"]
     text, first, second = contents[1]["parts"]
     assert text == {"text": "読む", "thoughtSignature": "dGV4dA=="}
@@ -260,7 +264,7 @@ TEXTS = st.sampled_from(["", "こんにちは", "Hello", "🦀\n", "\x00 "])
 IDS = st.sampled_from(["c0", "c1", "h12", ""])
 NAMES = st.sampled_from(["ws_write", "書く", ""])
 CALLS = st.builds(
-    Call,
+    ActionCall,
     id=IDS,
     name=NAMES,
     arguments=st.none() | st.dictionaries(TEXTS, TEXTS, max_size=2),
@@ -268,7 +272,7 @@ CALLS = st.builds(
 )
 REPLAYS = st.none() | st.just(SIGNED) | st.just({"of": "google", "model": "gemini-3-pro"})
 TURNS = st.lists(
-    st.builds(Returned, IDS, NAMES, TEXTS)
+    st.builds(CallReturn, IDS, NAMES, TEXTS)
     | st.builds(
         ChatMessage,
         st.just("assistant"),
@@ -288,7 +292,7 @@ TURNS = st.lists(
 
 @given(turns=TURNS, model=st.sampled_from(["gemini-2.5-flash", "gemini-3-pro"]))
 def test_any_conversation_alternates_and_answers_each_call_at_once(
-    check: Check, turns: list[ChatMessage | Returned], model: str
+    check: Check, turns: list[ChatMessage | CallReturn], model: str
 ) -> None:
     body = body_of(_request(turns=tuple(turns), model=model), INFO)
     check(body)
@@ -304,6 +308,6 @@ def test_any_conversation_alternates_and_answers_each_call_at_once(
         assert [call.get("id") for call in asked] == [answer.get("id") for answer in came]
     shown = json.dumps(body, ensure_ascii=False)
     contents_said = [turn.text for turn in turns if isinstance(turn, ChatMessage)]
-    results = [turn.content for turn in turns if isinstance(turn, Returned)]
+    results = [turn.content for turn in turns if isinstance(turn, CallReturn)]
     for text in contents_said + results:
         assert json.dumps(text, ensure_ascii=False)[1:-1] in shown

@@ -15,10 +15,10 @@ from opencrab.adapters.providers.google.stream import GoogleAssembly
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.framing import events
 from opencrab.adapters.providers.wire.lenient import parse
-from opencrab.adapters.providers.wire.wire import Endpoint, Event
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import Endpoint, StreamFrame
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
-from opencrab.domain.turn.record import Answer
+from opencrab.domain.turn.record import ModelAnswer
 from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
 from tests.unit.adapters.providers.fake import Replying
 from tests.unit.adapters.providers.google.test_answer import BODIES, FOLDER
@@ -56,7 +56,7 @@ JAPANESE = _frames(
 )
 
 
-def _read_or_cut(chunks: Iterable[bytes]) -> Answer | None:
+def _read_or_cut(chunks: Iterable[bytes]) -> ModelAnswer | None:
     """The answer of a stream; None where it was cut."""
     assembly = GoogleAssembly(PARTY)
     for event in events(chunks, "sse"):
@@ -91,7 +91,7 @@ def test_a_model_whose_stream_is_cut_says_that_it_broke_off() -> None:
         model = VendorModel(WIRE, endpoint, "gemini-2.5-flash", info, server)
         try:
             answer = model.chat(request, model.encode(request))
-        except Unanswered as error:
+        except ModelCallFailed as error:
             faults.add(error.fault)
         else:
             assert whole is not None
@@ -107,13 +107,13 @@ def test_a_stream_has_begun_with_its_first_word_thought_or_call(
     part: dict[str, Any], *, began: bool
 ) -> None:
     assembly = GoogleAssembly(PARTY)
-    assembly.add(Event(json.dumps(_chunk(part))))
+    assembly.add(StreamFrame(json.dumps(_chunk(part))))
     assert assembly.began is began
     assert not assembly.ended
 
 
 def test_a_blocked_prompt_ends_a_stream() -> None:
-    with pytest.raises(Unanswered) as caught:
+    with pytest.raises(ModelCallFailed) as caught:
         read_stream(WIRE, [_frames({"promptFeedback": {"blockReason": "SAFETY"}})])
     assert caught.value.fault is Fault.BLOCKED
 
@@ -130,7 +130,7 @@ def test_an_error_in_the_middle_was_billed_if_anything_had_begun(
 ) -> None:
     chunk = {**_chunk({"text": "はじめ"}), "usageMetadata": {"promptTokenCount": 5}}
     before = _frames(chunk) if began else b""
-    with pytest.raises(Unanswered) as caught:
+    with pytest.raises(ModelCallFailed) as caught:
         read_stream(WIRE, [before, error])
     assert caught.value.fault is Fault.OVERLOADED
     assert caught.value.may_be_billed is began
@@ -141,7 +141,7 @@ def test_an_error_in_the_middle_was_billed_if_anything_had_begun(
 def test_an_error_after_the_prompt_was_counted_is_billed_without_a_count_that_is_not_final() -> (
     None
 ):
-    with pytest.raises(Unanswered) as caught:
+    with pytest.raises(ModelCallFailed) as caught:
         read_stream(WIRE, [_frames({"usageMetadata": {"promptTokenCount": 100_000}}, ERROR)])
     assert caught.value.may_be_billed
     assert caught.value.usage is None
@@ -154,8 +154,8 @@ def test_a_last_chunk_that_no_blank_line_ends_is_read() -> None:
 
 @pytest.mark.parametrize("data", ["{", "NaN x", "[" * 200_000])
 def test_a_frame_that_is_no_json_is_nonsense(data: str) -> None:
-    with pytest.raises(Unanswered) as caught:
-        GoogleAssembly(PARTY).add(Event(data))
+    with pytest.raises(ModelCallFailed) as caught:
+        GoogleAssembly(PARTY).add(StreamFrame(data))
     assert caught.value.fault is Fault.NONSENSE
 
 
@@ -174,8 +174,8 @@ def test_any_stream_is_an_answer_or_unanswered_or_cut(chunks: list[Any]) -> None
     assembly = GoogleAssembly(PARTY)
     try:
         for chunk in chunks:
-            assembly.add(Event(json.dumps(chunk)))
+            assembly.add(StreamFrame(json.dumps(chunk)))
         WIRE.from_wire(assembly.body(), PARTY)
-    except Unanswered:
+    except ModelCallFailed:
         return
     assert assembly.began in (True, False)

@@ -6,8 +6,8 @@ import pytest
 
 from opencrab.adapters.providers.llamacpp.endpoint import LlamaCppWire
 from opencrab.adapters.providers.transport.exchange import Reply
-from opencrab.adapters.providers.wire.wire import Endpoint, Event
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import Endpoint, StreamFrame
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from tests.unit.adapters.providers.recorded import PARTY
 
 WIRE = LlamaCppWire()
@@ -34,8 +34,8 @@ def test_its_errors_tell_what_to_do(status: int, error: dict[str, str], fault: F
 
 def test_its_errors_in_mid_stream_are_judged_alike() -> None:
     error = {"code": 400, "type": "exceed_context_size_error", "message": "文脈が長すぎます"}
-    with pytest.raises(Unanswered, match="文脈が長すぎます") as caught:
-        WIRE.assembly(PARTY).add(Event(json.dumps({"error": error})))
+    with pytest.raises(ModelCallFailed, match="文脈が長すぎます") as caught:
+        WIRE.assembly(PARTY).add(StreamFrame(json.dumps({"error": error})))
     assert caught.value.fault is Fault.TOO_LONG
 
 

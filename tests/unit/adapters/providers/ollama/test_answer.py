@@ -12,10 +12,10 @@ from opencrab.adapters.providers.ollama.answer import OllamaAssembly, answer_of
 from opencrab.adapters.providers.ollama.endpoint import OllamaWire
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.framing import events
-from opencrab.adapters.providers.wire.wire import Endpoint, Event
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import Endpoint, StreamFrame
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
-from opencrab.domain.turn.record import Answer
+from opencrab.domain.turn.record import ModelAnswer
 from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
 from tests.unit.adapters.providers.fake import Replying
 from tests.unit.adapters.providers.recorded import PARTY, read_stream
@@ -84,7 +84,7 @@ def test_arguments_that_are_none_are_kept_as_text(arguments: Any) -> None:
     ],
 )
 def test_what_is_no_answer_is_unanswered(body: Any, fault: Fault) -> None:
-    with pytest.raises(Unanswered) as caught:
+    with pytest.raises(ModelCallFailed) as caught:
         answer_of(body, PARTY)
     assert caught.value.fault is fault
 
@@ -107,7 +107,7 @@ JAPANESE = _lines(
 )
 
 
-def _read_or_cut(chunks: Iterable[bytes]) -> Answer | None:
+def _read_or_cut(chunks: Iterable[bytes]) -> ModelAnswer | None:
     """The answer of a stream; None where it was cut."""
     assembly = OllamaAssembly(PARTY)
     for event in events(chunks, "ndjson"):
@@ -141,7 +141,7 @@ def test_a_model_whose_stream_is_cut_says_that_it_broke_off() -> None:
         model = VendorModel(WIRE, endpoint, "qwen3", ModelInfo("ollama:qwen3"), server)
         try:
             answer = model.chat(request, model.encode(request))
-        except Unanswered as error:
+        except ModelCallFailed as error:
             faults.add(error.fault)
         else:
             assert (answer.thought, answer.calls) == (whole.thought, whole.calls)
@@ -155,15 +155,15 @@ def test_what_comes_after_the_end_is_not_read() -> None:
 
 @pytest.mark.parametrize("data", ["x", "[" * 200_000, "{]}"])
 def test_a_line_that_is_no_json_is_nonsense(data: str) -> None:
-    with pytest.raises(Unanswered) as caught:
-        OllamaAssembly(PARTY).add(Event(data))
+    with pytest.raises(ModelCallFailed) as caught:
+        OllamaAssembly(PARTY).add(StreamFrame(data))
     assert caught.value.fault is Fault.NONSENSE
 
 
 @pytest.mark.parametrize("began", [True, False])
 def test_an_error_in_the_middle_was_billed_if_anything_had_begun(*, began: bool) -> None:
     lines = [_line("はじめ")] if began else [_line()]
-    with pytest.raises(Unanswered) as caught:
+    with pytest.raises(ModelCallFailed) as caught:
         read_stream(WIRE, [_lines(*lines, {"error": "server busy, please try again"})])
     assert caught.value.fault is Fault.OVERLOADED
     assert caught.value.may_be_billed is began
@@ -191,9 +191,9 @@ BODIES = JSON | st.builds(
 def test_any_body_is_an_answer_or_unanswered(body: Any) -> None:
     try:
         answer = answer_of(body, PARTY)
-    except Unanswered:
+    except ModelCallFailed:
         return
-    assert Answer.model_validate_json(answer.model_dump_json()) == answer
+    assert ModelAnswer.model_validate_json(answer.model_dump_json()) == answer
 
 
 @given(lines=st.lists(BODIES, max_size=4))
@@ -201,8 +201,8 @@ def test_any_stream_is_an_answer_or_unanswered(lines: list[Any]) -> None:
     assembly = OllamaAssembly(PARTY)
     try:
         for line in lines:
-            assembly.add(Event(json.dumps(line)))
+            assembly.add(StreamFrame(json.dumps(line)))
         answer = answer_of(assembly.body(), PARTY)
-    except Unanswered:
+    except ModelCallFailed:
         return
-    assert Answer.model_validate_json(answer.model_dump_json()) == answer
+    assert ModelAnswer.model_validate_json(answer.model_dump_json()) == answer

@@ -12,23 +12,23 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.providers.ollama.endpoint import OllamaWire
 from opencrab.adapters.providers.wire.wire import Endpoint
-from opencrab.domain.models.fault import Fault, Unanswered
-from opencrab.domain.turn.record import Call
+from opencrab.domain.models.fault import Fault, ModelCallFailed
+from opencrab.domain.turn.record import ActionCall
 from opencrab.ports.models.model import (
     ActionSchema,
+    CallReturn,
     ChatMessage,
     ChatRequest,
     Image,
     ModelInfo,
-    Returned,
 )
 from tests.unit.adapters.providers.recorded import PARTY, Exchange, exchanges, read
 
 WIRE = OllamaWire()
 INFO = ModelInfo(name="ollama:qwen3", max_input_tokens=8_192, vision=True)
 WRITE = ActionSchema(name="ws_write", description="ファイルを書く", parameters={"type": "object"})
-CALL = Call(id="c0", name="ws_write", arguments={"path": "日記.md"})
-BROKEN = Call(id="c1", name="", arguments=None, raw="{")
+CALL = ActionCall(id="c0", name="ws_write", arguments={"path": "日記.md"})
+BROKEN = ActionCall(id="c1", name="", arguments=None, raw="{")
 
 
 @pytest.fixture(scope="session")
@@ -56,7 +56,7 @@ def chat(spec: dict[str, Any]) -> jsonschema.Draft202012Validator:
 
 
 def _body(
-    *turns: ChatMessage | Returned, info: ModelInfo = INFO, stream: bool = False, **changes: Any
+    *turns: ChatMessage | CallReturn, info: ModelInfo = INFO, stream: bool = False, **changes: Any
 ) -> dict[str, Any]:
     wanted: dict[str, Any] = {
         "model": "qwen3",
@@ -86,7 +86,7 @@ def test_a_conversation_with_everything_fits_the_published_schema(
     body = _body(
         ChatMessage("user", "見て", images=(Image("image/png", "iVBORw0KGgo="),)),
         ChatMessage("assistant", "はい", calls=(CALL, BROKEN)),
-        Returned("c0", "ws_write", '{"ok":true}'),
+        CallReturn("c0", "ws_write", '{"ok":true}'),
         temperature=0.2,
         stop=("終", ""),
         require_action=True,
@@ -131,7 +131,7 @@ def test_a_model_that_stops_at_no_text_is_named_none() -> None:
 
 
 def test_a_result_that_nobody_asked_for_becomes_words() -> None:
-    message = _body(Returned("c9", "ws_read", "晴れ"))["messages"][-1]
+    message = _body(CallReturn("c9", "ws_read", "晴れ"))["messages"][-1]
     assert message == {"role": "user", "content": "[ws_read → 晴れ]"}
 
 
@@ -155,7 +155,7 @@ def test_all_our_actions_fit_the_published_schema(
 
 TEXTS = st.sampled_from(["", "こんにちは", "Hello", "🦀\n"])
 TURNS = st.lists(
-    st.builds(Returned, TEXTS, TEXTS, TEXTS)
+    st.builds(CallReturn, TEXTS, TEXTS, TEXTS)
     | st.builds(
         ChatMessage,
         st.sampled_from(["user", "assistant"]),
@@ -168,7 +168,7 @@ TURNS = st.lists(
 
 @given(turns=TURNS)
 def test_any_conversation_fits_the_published_schema(
-    chat: jsonschema.Draft202012Validator, turns: list[ChatMessage | Returned]
+    chat: jsonschema.Draft202012Validator, turns: list[ChatMessage | CallReturn]
 ) -> None:
     body = _body(turns=tuple(turns))
     chat.validate(body)
@@ -204,7 +204,7 @@ def test_texts_become_vectors(wire: Path, spec: dict[str, Any]) -> None:
     ],
 )
 def test_what_is_not_a_vector_for_each_text_is_unanswered(body: Any, fault: Fault) -> None:
-    with pytest.raises(Unanswered) as caught:
+    with pytest.raises(ModelCallFailed) as caught:
         WIRE.embeddings_from_wire(body, ("a", "b"), PARTY)
     assert caught.value.fault is fault
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.providers.openai.answer import REPLAY_BYTES, from_wire
 from opencrab.adapters.providers.wire.lenient import RAW_BYTES
-from opencrab.adapters.providers.wire.wire import Party
-from opencrab.domain.models.fault import Fault, Unanswered
-from opencrab.domain.turn.record import Answer
+from opencrab.adapters.providers.wire.wire import ErrorParty
+from opencrab.domain.models.fault import Fault, ModelCallFailed
+from opencrab.domain.turn.record import ModelAnswer
 from tests.unit.adapters.providers.stub import calling, completion
 
 anything = st.recursive(
@@ -33,10 +33,10 @@ likely = st.recursive(
     ),
     max_leaves=20,
 )
-PARTY = Party("蟹屋", "crab-1", "CRAB_API_KEY")
+PARTY = ErrorParty("蟹屋", "crab-1", "CRAB_API_KEY")
 
 
-def _said(content: Any, **message: Any) -> Answer:
+def _said(content: Any, **message: Any) -> ModelAnswer:
     return from_wire(completion({"content": content, **message}))
 
 
@@ -49,7 +49,7 @@ def _arguments(arguments: Any) -> Any:
 def test_any_json_becomes_an_answer_or_unanswered(body: Any) -> None:
     try:
         answer = from_wire(body)
-    except Unanswered:
+    except ModelCallFailed:
         return
     answer.model_dump_json()
 
@@ -59,9 +59,9 @@ def test_any_message_becomes_an_answer_or_unanswered(message: Any, usage: Any, f
     choice = {"message": message, "finish_reason": finish}
     try:
         answer = from_wire({"choices": [choice], "usage": usage})
-    except Unanswered:
+    except ModelCallFailed:
         return
-    assert Answer.model_validate_json(answer.model_dump_json()) == answer
+    assert ModelAnswer.model_validate_json(answer.model_dump_json()) == answer
     assert 0 <= answer.usage.cached_tokens <= answer.usage.input_tokens
 
 
@@ -79,13 +79,13 @@ def test_words_arrive_as_they_were_said(text: str) -> None:
      {"choices": [{}]}, {"choices": [{"message": None}]}, {"choices": {"0": {}}}],
 )  # fmt: skip
 def test_a_body_without_a_message_is_nonsense(body: Any) -> None:
-    with pytest.raises(Unanswered, match="蟹屋") as caught:
+    with pytest.raises(ModelCallFailed, match="蟹屋") as caught:
         from_wire(body, PARTY)
     assert caught.value.fault is Fault.NONSENSE
 
 
 def test_nonsense_that_was_counted_keeps_its_count() -> None:
-    with pytest.raises(Unanswered) as caught:
+    with pytest.raises(ModelCallFailed) as caught:
         from_wire({"choices": [], "usage": {"prompt_tokens": 7}})
     assert caught.value.usage is not None
     assert caught.value.usage.input_tokens == 7
@@ -105,7 +105,7 @@ def test_an_error_that_came_with_success_is_an_error(error: Any, fault: Fault) -
     message = {"content": "途中まで"}
     choice = {"message": message, "error": error}
     for body in ({"error": error}, completion(message) | {"error": error}, {"choices": [choice]}):
-        with pytest.raises(Unanswered) as caught:
+        with pytest.raises(ModelCallFailed) as caught:
             from_wire(body, PARTY)
         assert caught.value.fault is fault
         assert caught.value.may_be_billed or "usage" not in body
@@ -118,7 +118,7 @@ def _finished(finish: str, message: Any) -> Any:
 
 
 def test_an_answer_that_was_filtered_before_its_first_word_is_none() -> None:
-    with pytest.raises(Unanswered) as caught:
+    with pytest.raises(ModelCallFailed) as caught:
         from_wire(_finished("content_filter", {"content": None}))
     assert caught.value.fault is Fault.BLOCKED
     assert caught.value.may_be_billed
@@ -127,7 +127,7 @@ def test_an_answer_that_was_filtered_before_its_first_word_is_none() -> None:
 
 @pytest.mark.parametrize("message", [{"content": None}, {"content": "途中"}, calling("a", "{}")])
 def test_an_answer_that_its_server_lost_is_none_however_much_of_it_came(message: Any) -> None:
-    with pytest.raises(Unanswered) as caught:
+    with pytest.raises(ModelCallFailed) as caught:
         from_wire(_finished("error", message))
     assert caught.value.fault is Fault.SERVER_ERROR
     assert caught.value.may_be_billed

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.providers.openai.endpoint import AzureWire, OpenAIWire
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.ports.models.model import Embeddings
 from tests.unit.adapters.providers.recorded import PARTY, exchanges
 
@@ -74,14 +74,14 @@ def test_vectors_may_come_as_packed_floats_and_without_numbers_of_their_own() ->
     ],
 )  # fmt: skip
 def test_anything_but_one_vector_for_each_text_is_no_answer(entries: list[Any]) -> None:
-    with pytest.raises(Unanswered, match="蟹屋") as caught:
+    with pytest.raises(ModelCallFailed, match="蟹屋") as caught:
         _read(_body(*entries))
     assert caught.value.fault is Fault.NONSENSE
     assert caught.value.usage is not None
 
 
 def test_an_error_that_came_with_success_is_an_error() -> None:
-    with pytest.raises(Unanswered) as caught:
+    with pytest.raises(ModelCallFailed) as caught:
         _read({"error": {"code": 402, "message": "空です"}})
     assert caught.value.fault is Fault.QUOTA_SPENT
 
@@ -101,7 +101,7 @@ def test_an_error_that_came_with_success_is_an_error() -> None:
 def test_any_json_becomes_vectors_or_unanswered(body: Any) -> None:
     try:
         found = _read(body)
-    except Unanswered:
+    except ModelCallFailed:
         return
     assert len(found.vectors) == 2
 

@@ -10,9 +10,9 @@ import pytest
 from opencrab.adapters.providers.openai.endpoint import AzureWire, OpenAIWire
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint, Wire
-from opencrab.domain.models.fault import Fault, Unanswered
-from opencrab.domain.turn.record import Answer
-from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo, Returned
+from opencrab.domain.models.fault import Fault, ModelCallFailed
+from opencrab.domain.turn.record import ModelAnswer
+from opencrab.ports.models.model import CallReturn, ChatMessage, ChatRequest, ModelInfo
 from tests.unit.adapters.providers.fake import Replying
 from tests.unit.adapters.providers.openai_cases import asked, asking
 from tests.unit.adapters.providers.recorded import Exchange, exchanges, sequences
@@ -30,7 +30,7 @@ def _model(transport: Replying, wire: Wire, *, stream: bool = False) -> VendorMo
     return VendorModel(wire, ENDPOINT, "crab-1", info, transport, stream=stream)
 
 
-def _chat(model: VendorModel, request: ChatRequest) -> Answer:
+def _chat(model: VendorModel, request: ChatRequest) -> ModelAnswer:
     return model.chat(request, model.encode(request))
 
 
@@ -73,7 +73,7 @@ def test_the_key_is_in_no_error_even_if_the_server_quotes_it(
     body = json.dumps({"error": {"message": f"{KEY} は使えません"}}).encode()
     frame = b"data: " + body + b"\n\n"
     transport = Replying(frame if stream and status == 200 else body, status)
-    with pytest.raises(Unanswered, match=r"\*\*\* は使えません") as caught:
+    with pytest.raises(ModelCallFailed, match=r"\*\*\* は使えません") as caught:
         _chat(_model(transport, OpenAIWire(), stream=stream), asking())
     assert KEY not in repr(caught.value.__dict__)
 
@@ -111,19 +111,19 @@ def test_recorded_action_loops_go_on_with_what_they_answered(wire: Path, provide
     assert loops
 
 
-def _replied(exchange: Exchange) -> Answer:
+def _replied(exchange: Exchange) -> ModelAnswer:
     transport = Replying(exchange.body, exchange.status, headers=exchange.headers)
     model = _model(transport, OpenAIWire(), stream=exchange.is_stream)
     return _chat(model, asked(exchange.asked))
 
 
-def _check_continued(answer: Answer, request: ChatRequest, name: str) -> None:
+def _check_continued(answer: ModelAnswer, request: ChatRequest, name: str) -> None:
     """The next request of a loop holds the calls that we read, and says the same in our words."""
     said = [turn for turn in request.turns if isinstance(turn, ChatMessage) and turn.calls][-1]
     assert [(call.name, call.arguments) for call in said.calls] == [
         (call.name, call.arguments) for call in answer.calls
     ], name
-    results = tuple(Returned(call.id, call.name, "晴れ") for call in answer.calls)
+    results = tuple(CallReturn(call.id, call.name, "晴れ") for call in answer.calls)
     ours = asking(ChatMessage("assistant", answer.text, calls=answer.calls), *results)
     body = OpenAIWire().to_wire(ours, ModelInfo(name="x"), stream=True)
     _, called, *returned = body["messages"]
@@ -135,7 +135,7 @@ def test_an_overload_in_mid_stream_is_no_half_answer() -> None:
     chunk = {"choices": [{"index": 0, "delta": {"content": "途中"}}]}
     error = {"error": {"message": "overloaded", "type": "server_error"}}
     frames = [f"data: {json.dumps(each)}\n\n".encode() for each in (chunk, error)]
-    with pytest.raises(Unanswered) as caught:
+    with pytest.raises(ModelCallFailed) as caught:
         _chat(_model(Replying(chunks=frames), OpenAIWire(), stream=True), asking())
     assert caught.value.fault is Fault.OVERLOADED
     assert caught.value.may_be_billed

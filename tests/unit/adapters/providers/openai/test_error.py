@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.providers.openai.error import failure, failure_within
 from opencrab.adapters.providers.transport.exchange import Reply
-from opencrab.adapters.providers.wire.wire import Party
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import ErrorParty
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
 from tests.cases import for_each
 
-PARTY = Party("蟹屋", "crab-1", "CRAB_API_KEY")
+PARTY = ErrorParty("蟹屋", "crab-1", "CRAB_API_KEY")
 NOTHING = Usage()
 
 
-def _refused(status: int, error: Any, **headers: str) -> Unanswered:
+def _refused(status: int, error: Any, **headers: str) -> ModelCallFailed:
     body = json.dumps({"error": error}).encode()
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return failure(Reply(status, body, named), PARTY)
@@ -224,5 +224,5 @@ errors = st.recursive(
 @given(st.integers(100, 599), errors)
 def test_any_error_of_any_status_is_unanswered(status: int, error: Any) -> None:
     for ours in (_refused(status, error), failure_within(error, PARTY, usage=NOTHING)):
-        assert isinstance(ours, Unanswered)
+        assert isinstance(ours, ModelCallFailed)
         ours.message.encode()

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.providers.openai.request import to_wire
-from opencrab.domain.turn.record import Call
+from opencrab.domain.turn.record import ActionCall
 from opencrab.ports.models.model import (
     ActionSchema,
+    CallReturn,
     ChatMessage,
     ChatRequest,
     Image,
     ModelInfo,
-    Returned,
 )
 from tests.unit.adapters.providers.openai_cases import CALL, CASES, asked, asking
 from tests.unit.adapters.providers.recorded import exchanges
@@ -129,7 +129,7 @@ def test_pictures_go_to_whom_can_see_them() -> None:
 
 
 def test_a_model_without_functions_reads_calls_and_results_as_words() -> None:
-    turns = (ChatMessage("assistant", "", calls=(CALL,)), Returned(CALL.id, CALL.name, "書けた"))
+    turns = (ChatMessage("assistant", "", calls=(CALL,)), CallReturn(CALL.id, CALL.name, "書けた"))
     body = _body(asking(*turns, require_action=True), functions=False)
     assert not {"tools", "tool_choice"} & set(body)
     assert [message["role"] for message in body["messages"]] == ["system", "assistant", "user"]
@@ -139,7 +139,7 @@ def test_a_model_without_functions_reads_calls_and_results_as_words() -> None:
 
 def _replayed(model: str, **replay: Any) -> list[dict[str, Any]]:
     said = ChatMessage("assistant", "", calls=(CALL,), replay={"model": "crab-1", **replay})
-    request = asking(said, Returned(CALL.id, CALL.name, "{}"), model=model)
+    request = asking(said, CallReturn(CALL.id, CALL.name, "{}"), model=model)
     messages: list[dict[str, Any]] = _body(request)["messages"][1:]
     return messages
 
@@ -172,9 +172,11 @@ def test_a_name_that_openai_refuses_is_left_out() -> None:
 
 def test_a_call_and_its_result_share_one_id_of_a_length_that_fits() -> None:
     for call_id in ("c0", "c" * 40, "c" * 41, "長い" * 60):
-        call = Call(id=call_id, name="ws_write", arguments={})
+        call = ActionCall(id=call_id, name="ws_write", arguments={})
         said, returned = _body(
-            asking(ChatMessage("assistant", "", calls=(call,)), Returned(call_id, "ws_write", "{}"))
+            asking(
+                ChatMessage("assistant", "", calls=(call,)), CallReturn(call_id, "ws_write", "{}")
+            )
         )["messages"][1:]
         assert said["tool_calls"][0]["id"] == returned["tool_call_id"]
         assert len(returned["tool_call_id"]) <= 40
@@ -189,7 +191,7 @@ def test_a_call_goes_out_with_its_own_words_unescaped() -> None:
 
 
 def test_broken_arguments_go_out_as_an_object_that_shows_them() -> None:
-    call = Call(id="c0", name="ws write!", arguments=None, raw='{"path": "日')
+    call = ActionCall(id="c0", name="ws write!", arguments=None, raw='{"path": "日')
     (entry,) = _body(asking(ChatMessage("assistant", "", calls=(call,))))["messages"][1][
         "tool_calls"
     ]
@@ -201,21 +203,21 @@ def test_broken_arguments_go_out_as_an_object_that_shows_them() -> None:
 def test_no_text_makes_a_body_that_is_not_json(
     text: str, name: str, raw: str, temperature: float | None
 ) -> None:
-    call = Call(id=name, name=name, arguments=None, raw=raw)
+    call = ActionCall(id=name, name=name, arguments=None, raw=raw)
     turns = (ChatMessage("user", text, name=name), ChatMessage("assistant", text, calls=(call,)))
-    request = asking(*turns, Returned(name, name, text), system="蟹", temperature=temperature)
+    request = asking(*turns, CallReturn(name, name, text), system="蟹", temperature=temperature)
     body = _body(request)
     assert body["messages"][1]["content"].encode() == text.encode("utf-8", "replace")
     assert 1 <= len(body["messages"][2]["tool_calls"][0]["function"]["name"]) <= 64
 
 
 def test_each_call_has_its_result_right_after_it_and_strays_become_words() -> None:
-    other = Call(id="c1", name="ws_read", arguments={})
+    other = ActionCall(id="c1", name="ws_read", arguments={})
     turns = (
-        Returned("c7", "ws_list", "古い"),
+        CallReturn("c7", "ws_list", "古い"),
         ChatMessage("assistant", "", calls=(CALL, other)),
-        Returned("c9", "ws_move", "迷子"),
-        Returned("c1", "ws_read", "読んだ"),
+        CallReturn("c9", "ws_move", "迷子"),
+        CallReturn("c1", "ws_read", "読んだ"),
         ChatMessage("user", "次"),
         ChatMessage("assistant", "", calls=(other,)),
     )

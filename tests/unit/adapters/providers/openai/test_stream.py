@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.providers.openai.endpoint import OpenAIWire
 from opencrab.adapters.providers.wire.framing import events
-from opencrab.adapters.providers.wire.wire import Event
-from opencrab.domain.models.fault import Fault, Unanswered
-from opencrab.domain.turn.record import Answer
+from opencrab.adapters.providers.wire.wire import StreamFrame
+from opencrab.domain.models.fault import Fault, ModelCallFailed
+from opencrab.domain.turn.record import ModelAnswer
 from tests.unit.adapters.providers.recorded import PARTY, exchanges, read_stream
 
 WIRE = OpenAIWire()
@@ -38,7 +38,7 @@ def _sent(chunks: Iterable[Any]) -> bytes:
     return "".join(lines).encode()
 
 
-def _answer(*chunks: Any) -> Answer:
+def _answer(*chunks: Any) -> ModelAnswer:
     return read_stream(WIRE, [_sent([*chunks, _chunk({}, "stop")]), DONE])
 
 
@@ -131,7 +131,7 @@ def test_the_first_word_is_noticed() -> None:
     assembly = WIRE.assembly(PARTY)
     seen = []
     for chunk in chunks:
-        assembly.add(Event(json.dumps(chunk)))
+        assembly.add(StreamFrame(json.dumps(chunk)))
         seen.append((assembly.began, assembly.ended))
     assert seen == [(False, False), (False, False), (True, False), (True, True)]
 
@@ -221,10 +221,12 @@ def test_details_of_reasoning_are_joined_and_their_signature_is_kept() -> None:
 
 @pytest.mark.parametrize("name", ["", "error", "bare"])
 def test_an_error_in_the_middle_is_billed_once_words_have_come(name: str) -> None:
-    error = Event(json.dumps({"error": {"code": 429, "message": "混雑"}, "usage": USAGE}), name)
+    error = StreamFrame(
+        json.dumps({"error": {"code": 429, "message": "混雑"}, "usage": USAGE}), name
+    )
     assembly = WIRE.assembly(PARTY)
-    assembly.add(Event(json.dumps(_chunk({"content": "途"}))))
-    with pytest.raises(Unanswered, match="混雑") as caught:
+    assembly.add(StreamFrame(json.dumps(_chunk({"content": "途"}))))
+    with pytest.raises(ModelCallFailed, match="混雑") as caught:
         assembly.add(error)
     assert caught.value.fault is Fault.RATE_LIMITED
     assert caught.value.may_be_billed
@@ -233,8 +235,8 @@ def test_an_error_in_the_middle_is_billed_once_words_have_come(name: str) -> Non
 
 
 def test_an_error_before_the_first_word_may_be_free() -> None:
-    with pytest.raises(Unanswered) as caught:
-        WIRE.assembly(PARTY).add(Event('{"error": {"code": 429, "message": "混雑"}}'))
+    with pytest.raises(ModelCallFailed) as caught:
+        WIRE.assembly(PARTY).add(StreamFrame('{"error": {"code": 429, "message": "混雑"}}'))
     assert not caught.value.may_be_billed
 
 
@@ -246,7 +248,7 @@ def test_tokens_counted_before_an_error_are_billed_but_may_not_be_all() -> None:
         ([{**busy, "usage": USAGE}], True),
         ([_chunk({"content": "蟹"}, "stop"), counted, busy], True),
     ):
-        with pytest.raises(Unanswered) as caught:
+        with pytest.raises(ModelCallFailed) as caught:
             _answer(*chunks)
         assert caught.value.may_be_billed
         assert (caught.value.usage is not None) is is_final
@@ -275,8 +277,8 @@ def test_a_last_chunk_that_no_blank_line_ends_is_read() -> None:
 
 @pytest.mark.parametrize("data", ["{", "日本", '{"choices": [', "[" * 100_000])
 def test_a_chunk_that_is_no_json_is_nonsense(data: str) -> None:
-    with pytest.raises(Unanswered, match="蟹屋") as caught:
-        WIRE.assembly(PARTY).add(Event(data))
+    with pytest.raises(ModelCallFailed, match="蟹屋") as caught:
+        WIRE.assembly(PARTY).add(StreamFrame(data))
     assert caught.value.fault is Fault.NONSENSE
     assert len(caught.value.message) < 2_000
 
@@ -287,7 +289,7 @@ def test_a_stream_without_a_choice_is_no_answer(stream: bytes) -> None:
     for event in events([stream], "sse"):
         assembly.add(event)
     assert assembly.ended == bool(stream)
-    with pytest.raises(Unanswered):
+    with pytest.raises(ModelCallFailed):
         WIRE.from_wire(assembly.body(), PARTY)
 
 
@@ -310,8 +312,8 @@ def test_any_chunks_become_an_answer_or_unanswered(chunks: list[Any]) -> None:
     assembly = WIRE.assembly(PARTY)
     try:
         for chunk in chunks:
-            assembly.add(Event(json.dumps(chunk)))
+            assembly.add(StreamFrame(json.dumps(chunk)))
         answer = WIRE.from_wire(assembly.body(), PARTY)
-    except Unanswered:
+    except ModelCallFailed:
         return
-    assert Answer.model_validate_json(answer.model_dump_json()) == answer
+    assert ModelAnswer.model_validate_json(answer.model_dump_json()) == answer

@@ -12,17 +12,23 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.providers.openrouter.endpoint import OpenRouterWire
 from opencrab.adapters.providers.transport.exchange import Reply
-from opencrab.adapters.providers.wire.wire import Endpoint, Party
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Price
-from opencrab.domain.turn.record import Answer, Call
-from opencrab.ports.models.model import ActionSchema, ChatMessage, ChatRequest, ModelInfo, Returned
+from opencrab.domain.turn.record import ActionCall, ModelAnswer
+from opencrab.ports.models.model import (
+    ActionSchema,
+    CallReturn,
+    ChatMessage,
+    ChatRequest,
+    ModelInfo,
+)
 from tests.unit.adapters.providers.openai_cases import CASES, asked, asking
 from tests.unit.adapters.providers.recorded import PARTY, exchanges, read, sequences
 from tests.unit.adapters.providers.stub import completion
 
 WIRE = OpenRouterWire()
-FREE = Party("openrouter", "sea/crab-1:free", "CRAB_API_KEY")
+FREE = ErrorParty("openrouter", "sea/crab-1:free", "CRAB_API_KEY")
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +49,7 @@ def _body(request: ChatRequest, *, stream: bool = False, **known: Any) -> Any:
     return json.loads(json.dumps(WIRE.to_wire(request, info, stream=stream)))
 
 
-def _cost(usage: Any, party: Party = PARTY) -> int | None:
+def _cost(usage: Any, party: ErrorParty = PARTY) -> int | None:
     body = completion({"content": "はい"}, usage=usage)
     return WIRE.from_wire(body, party).usage.reported_micro_usd
 
@@ -158,7 +164,7 @@ def test_every_recorded_cost_is_read(wire: Path) -> None:
 def test_an_error_in_mid_stream_keeps_what_it_cost(wire: Path) -> None:
     recorded = exchanges(wire, "openrouter", "chat")
     exchange = next(each for each in recorded if "midstream-error" in each.features)
-    with pytest.raises(Unanswered, match="Token limit reached") as caught:
+    with pytest.raises(ModelCallFailed, match="Token limit reached") as caught:
         read(WIRE, exchange)
     assert caught.value.may_be_billed
     assert caught.value.usage is not None
@@ -170,7 +176,7 @@ def test_comments_are_no_frames(wire: Path) -> None:
     assert any(b": OPENROUTER PROCESSING" in each.body for each in recorded)
 
 
-def _refused(status: int, error: Any, **headers: str) -> Unanswered:
+def _refused(status: int, error: Any, **headers: str) -> ModelCallFailed:
     return WIRE.failure(Reply(status, json.dumps({"error": error}).encode(), headers), PARTY)
 
 
@@ -206,7 +212,7 @@ def test_recorded_reasoning_goes_back_as_it_came(
     found = sequences(wire, "openrouter")
     first, second, *_ = next(steps for name, steps in found.items() if "reasoning" in name)
     model = first.asked["model"]
-    answer = read(WIRE, first, Party("openrouter", model))
+    answer = read(WIRE, first, ErrorParty("openrouter", model))
     body = _body(_going_on(answer, model))
     schema.validate(body)
     theirs = second.asked["messages"]
@@ -217,12 +223,12 @@ def test_recorded_reasoning_goes_back_as_it_came(
     assert "reasoning_details" not in other["messages"][-2]
 
 
-def _going_on(answer: Answer, model: str) -> ChatRequest:
+def _going_on(answer: ModelAnswer, model: str) -> ChatRequest:
     """The next request of a turn, whose calls have ids of the engine's own by then."""
     calls = tuple(
-        Call(id=f"t1.s1.{call.id}", name=call.name, arguments=call.arguments)
+        ActionCall(id=f"t1.s1.{call.id}", name=call.name, arguments=call.arguments)
         for call in answer.calls
     )
     said = ChatMessage("assistant", answer.text, calls=calls, replay=answer.replay)
-    results = (Returned(call.id, call.name, "晴れ") for call in calls)
+    results = (CallReturn(call.id, call.name, "晴れ") for call in calls)
     return asking(said, *results, model=model)

@@ -8,23 +8,23 @@ import pytest
 
 from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Price, Usage
-from opencrab.domain.turn.record import Answer, Call
+from opencrab.domain.turn.record import ActionCall, ModelAnswer
 from opencrab.ports.models.model import (
     ActionSchema,
+    CallReturn,
     ChatMessage,
     ChatRequest,
     Image,
     ModelInfo,
-    Returned,
 )
 
 PRICE = Price(input_per_million=1_000_000, output_per_million=2_000_000)
 ASKED = ChatMessage("user", "こんにちは", name="rin")
 
 
-def _request(*turns: ChatMessage | Returned, **changes: Any) -> ChatRequest:
+def _request(*turns: ChatMessage | CallReturn, **changes: Any) -> ChatRequest:
     wanted: dict[str, Any] = {
         "model": "",
         "actions": (),
@@ -35,7 +35,7 @@ def _request(*turns: ChatMessage | Returned, **changes: Any) -> ChatRequest:
     return ChatRequest(**{**wanted, **changes})
 
 
-def _chat(model: Scripted, *turns: ChatMessage | Returned) -> Answer:
+def _chat(model: Scripted, *turns: ChatMessage | CallReturn) -> ModelAnswer:
     request = _request(*turns)
     return model.chat(request, model.encode(request))
 
@@ -47,7 +47,7 @@ def test_a_script_is_followed_answer_by_answer() -> None:
     (made,) = first.calls
     assert (made.name, made.arguments, first.finish) == (call.name, call.arguments, "tool_calls")
     said = ChatMessage("assistant", "", calls=first.calls)
-    assert _chat(model, ASKED, said, Returned(made.id, made.name, "{}")).text == "書きました。"
+    assert _chat(model, ASKED, said, CallReturn(made.id, made.name, "{}")).text == "書きました。"
 
 
 def test_the_same_request_gets_the_same_answer_however_often() -> None:
@@ -86,7 +86,7 @@ def test_a_failure_is_billed_only_where_a_provider_would(
     error: str, fault: Fault, billed: int
 ) -> None:
     model = Scripted((ScriptedAnswer(error=error),), price=PRICE)
-    with pytest.raises(Unanswered) as caught:
+    with pytest.raises(ModelCallFailed) as caught:
         _chat(model)
     assert caught.value.fault is fault
     assert model.bill.calls == billed
@@ -128,7 +128,7 @@ def test_it_takes_its_time_when_told_to() -> None:
 def test_it_takes_its_time_before_it_fails_as_well() -> None:
     paused: list[float] = []
     model = Scripted((ScriptedAnswer(error="timeout", delay_ms=200),), pause=paused.append)
-    with pytest.raises(Unanswered):
+    with pytest.raises(ModelCallFailed):
         _chat(model)
     assert paused == [0.2]
 
@@ -139,12 +139,12 @@ def test_it_encodes_as_a_provider_would() -> None:
 
 
 def test_everything_that_is_said_is_encoded() -> None:
-    call = Call(id="c0", name="ws_write", arguments={"path": "日記.md"})
+    call = ActionCall(id="c0", name="ws_write", arguments={"path": "日記.md"})
     picture = ChatMessage("user", "見て", images=(Image("image/png", "aWNvbg=="),))
     turns = (
         picture,
         ChatMessage("assistant", "", calls=(call,)),
-        Returned("c0", "ws_write", "済み"),
+        CallReturn("c0", "ws_write", "済み"),
     )
     action = ActionSchema(name="ws_write", description="書く", parameters={})
     request = _request(*turns, actions=(action,), system="蟹です\ud83d")

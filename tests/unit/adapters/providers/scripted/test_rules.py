@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.providers.scripted.rules import reply
-from opencrab.domain.turn.record import Answer
-from opencrab.ports.models.model import ActionSchema, ChatMessage, ChatRequest, Returned
+from opencrab.domain.turn.record import ModelAnswer
+from opencrab.ports.models.model import ActionSchema, CallReturn, ChatMessage, ChatRequest
 
 
 def _action(name: str, *arguments: str) -> ActionSchema:
@@ -28,7 +28,7 @@ ACTIONS = (
 )
 
 
-def _reply(words: str, *since: ChatMessage | Returned, actions: Any = ACTIONS) -> Answer:
+def _reply(words: str, *since: ChatMessage | CallReturn, actions: Any = ACTIONS) -> ModelAnswer:
     turns = (ChatMessage("user", words, name="rin"), *since)
     return reply(ChatRequest("", actions, "", turns, 100))
 
@@ -94,34 +94,38 @@ def test_arguments_go_under_the_names_that_the_action_gives_them() -> None:
     assert call.arguments == {"file": "memo.txt", "text": "やあ"}
 
 
+def read(result: str) -> CallReturn:
+    return CallReturn("c0", "ws_read", result)
+
+
 @pytest.mark.parametrize(
     ("words", "result", "told"),
     [
-        ("memo.txtを読んで", Returned("c0", "ws_read", '{"content": "本日は晴天"}'), "本日は晴天"),
-        ("read memo.txt", Returned("c0", "ws_read", '{"error": "no such file"}'), "did not work"),
-        ("memo.txtを読んで", Returned("c0", "ws_read", '{"error": "無"}'), "できませんでした: 無"),
-        ("ファイル一覧", Returned("c0", "ws_list", '{"entries": []}'), "（何もありません）"),
-        ("list files", Returned("c0", "ws_list",
+        ("memo.txtを読んで", read('{"content": "本日は晴天"}'), "本日は晴天"),
+        ("read memo.txt", read('{"error": "no such file"}'), "did not work"),
+        ("memo.txtを読んで", read('{"error": "無"}'), "できませんでした: 無"),
+        ("ファイル一覧", CallReturn("c0", "ws_list", '{"entries": []}'), "（何もありません）"),
+        ("list files", CallReturn("c0", "ws_list",
          '{"entries": [{"name": "a", "is_dir": true}, {"name": "b.md", "is_dir": false}]}'),
          "- a/"),
-        ("write a.md: x", Returned("c0", "ws_write", '{"path": "a.md"}'), "Written.\na.md"),
-        ("read a", Returned("c0", "ws_read", "not json"), "not json"),
+        ("write a.md: x", CallReturn("c0", "ws_write", '{"path": "a.md"}'), "Written.\na.md"),
+        ("read a", CallReturn("c0", "ws_read", "not json"), "not json"),
     ],
 )  # fmt: skip
-def test_what_came_of_an_action_is_told(words: str, result: Returned, told: str) -> None:
+def test_what_came_of_an_action_is_told(words: str, result: CallReturn, told: str) -> None:
     assert told in _reply(words, ChatMessage("assistant", ""), result).text
 
 
 def test_nothing_is_told_of_an_action_that_spoke_itself() -> None:
     assert (
-        _reply("say hi", ChatMessage("assistant", ""), Returned("c0", "send_speech", "{}")).text
+        _reply("say hi", ChatMessage("assistant", ""), CallReturn("c0", "send_speech", "{}")).text
         == ""
     )
 
 
 def test_a_long_result_is_cut() -> None:
     content = json.dumps({"content": "長" * 9_000})
-    assert len(_reply("read a.md", Returned("c0", "ws_read", content)).text) < 2_000
+    assert len(_reply("read a.md", CallReturn("c0", "ws_read", content)).text) < 2_000
 
 
 def test_it_is_silent_when_nobody_waits_for_an_answer() -> None:
@@ -132,7 +136,7 @@ def test_it_is_silent_when_nobody_waits_for_an_answer() -> None:
 
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_no_words_and_no_result_confuse_it(words: str, content: str) -> None:
-    for answer in (_reply(words), _reply(words, Returned("c0", "ws_read", content))):
+    for answer in (_reply(words), _reply(words, CallReturn("c0", "ws_read", content))):
         answer.model_dump_json()
         assert all(call.arguments is not None for call in answer.calls)
 

@@ -17,7 +17,7 @@ from opencrab.adapters.providers.scripted.script import (
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.money.budget import Usage
-from opencrab.ports.models.model import ChatMessage, ChatRequest, Returned
+from opencrab.ports.models.model import CallReturn, ChatMessage, ChatRequest
 
 TOML = """
 [[answers]]
@@ -33,7 +33,7 @@ arguments = { path = "日記.md" }
 """
 
 
-def _request(*turns: ChatMessage | Returned) -> ChatRequest:
+def _request(*turns: ChatMessage | CallReturn) -> ChatRequest:
     return ChatRequest("", (), "", turns, 10)
 
 
@@ -117,7 +117,7 @@ def test_what_a_person_said_is_told_from_the_facts_around_it() -> None:
 
 
 def test_what_happened_since_is_everything_after_a_persons_words() -> None:
-    result = Returned("c0", "ws_list", "{}")
+    result = CallReturn("c0", "ws_list", "{}")
     turns = (ChatMessage("user", "見て", name="rin"), ChatMessage("assistant", ""), result)
     assert since_last_words(_request(*turns)) == turns[1:]
     assert since_last_words(_request(result)) == (result,)

@@ -11,7 +11,7 @@ import pytest
 from opencrab.adapters.providers.transport.exchange import REPLY_BYTES, OpenReply, excerpt
 from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
 from opencrab.domain.errors import Invalid
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from tests.contract.waiting import eventually
 from tests.unit.adapters.providers.stub import Canned, serving
 
@@ -80,7 +80,7 @@ def test_nobody_listening_is_unreachable(transport: HttpxTransport) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}"
-        with pytest.raises(Unanswered, match=url) as caught:
+        with pytest.raises(ModelCallFailed, match=url) as caught:
             transport.send(f"{url}/v1?key={SECRET}", headers={}, body=b"{}", timeout_seconds=5)
     assert caught.value.fault is Fault.UNREACHABLE
     assert not caught.value.may_be_billed
@@ -90,20 +90,20 @@ def test_nobody_listening_is_unreachable(transport: HttpxTransport) -> None:
 
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1/", "http://", "nonsense", "http://127.0.0.1:x/"])
 def test_an_address_that_is_none_is_unreachable(transport: HttpxTransport, url: str) -> None:
-    with pytest.raises(Unanswered) as caught:
+    with pytest.raises(ModelCallFailed) as caught:
         transport.send(url, headers={}, body=b"{}", timeout_seconds=5)
     assert caught.value.fault is Fault.UNREACHABLE
 
 
 @pytest.mark.parametrize("host", [f"{'a' * 64}.example", "a..b"])
 def test_a_host_that_no_name_can_be_is_unreachable(transport: HttpxTransport, host: str) -> None:
-    with pytest.raises(Unanswered) as caught:
+    with pytest.raises(ModelCallFailed) as caught:
         transport.send(f"http://{host}/v1", headers={}, body=b"{}", timeout_seconds=5)
     assert (caught.value.fault, caught.value.may_be_billed) == (Fault.UNREACHABLE, False)
 
 
 def test_a_server_that_does_not_speak_tls_is_unreachable(transport: HttpxTransport) -> None:
-    with serving(lambda got: Canned()) as stub, pytest.raises(Unanswered) as caught:
+    with serving(lambda got: Canned()) as stub, pytest.raises(ModelCallFailed) as caught:
         transport.send(
             stub.url.replace("http:", "https:"), headers={}, body=b"{}", timeout_seconds=5
         )
@@ -113,7 +113,7 @@ def test_a_server_that_does_not_speak_tls_is_unreachable(transport: HttpxTranspo
 def test_silence_means_that_it_may_have_arrived(transport: HttpxTransport) -> None:
     with (
         serving(lambda got: Canned(silent=True)) as stub,
-        pytest.raises(Unanswered, match=r"within 0\.2 s") as caught,
+        pytest.raises(ModelCallFailed, match=r"within 0\.2 s") as caught,
     ):
         transport.send(stub.url, headers={}, body=b"{}", timeout_seconds=0.2)
     assert caught.value.fault is Fault.TIMEOUT
@@ -124,7 +124,7 @@ def test_silence_means_that_it_may_have_arrived(transport: HttpxTransport) -> No
 def test_an_answer_that_breaks_off_may_have_been_billed(transport: HttpxTransport) -> None:
     with (
         serving(lambda got: Canned(body=b'{"half":', length=1_000)) as stub,
-        pytest.raises(Unanswered, match="broke off") as caught,
+        pytest.raises(ModelCallFailed, match="broke off") as caught,
     ):
         transport.send(f"{stub.url}/?{SECRET}", headers={}, body=b"{}", timeout_seconds=5)
     assert caught.value.fault is Fault.BROKEN_OFF
@@ -134,7 +134,7 @@ def test_an_answer_that_breaks_off_may_have_been_billed(transport: HttpxTranspor
 
 def test_an_answer_that_trickles_is_given_up_in_time() -> None:
     body = Pieces(*[b" "] * 100, pause=0.02)
-    with pytest.raises(Unanswered, match="within") as caught:
+    with pytest.raises(ModelCallFailed, match="within") as caught:
         _over(body).send("http://crab", headers={}, body=b"", timeout_seconds=0.1)
     assert caught.value.fault is Fault.TIMEOUT
     assert body.closed
@@ -146,7 +146,7 @@ def test_silence_in_the_middle_lasts_no_longer_than_what_is_left(
     received: list[bytes] = []
     with (
         serving(lambda got: Canned(body=b"data: 1", length=100, lingers=True)) as stub,
-        pytest.raises(Unanswered, match="within") as caught,
+        pytest.raises(ModelCallFailed, match="within") as caught,
         transport.open(stub.url, headers={}, body=b"{}", timeout_seconds=1.0) as opened,
     ):
         received.extend(_late(opened))
@@ -187,7 +187,7 @@ def test_what_fails_in_the_middle_may_have_been_billed(
 ) -> None:
     body = Pieces(b"data: 1", error=error("失敗"))
     with (
-        pytest.raises(Unanswered) as caught,
+        pytest.raises(ModelCallFailed) as caught,
         _over(body).open("http://crab", headers={}, body=b"", timeout_seconds=5) as opened,
     ):
         list(opened.chunks)
@@ -211,7 +211,7 @@ def test_a_failure_comes_out_when_the_reply_is_opened() -> None:
 
     failing = HttpxTransport(httpx.MockTransport(fail))
     with (
-        pytest.raises(Unanswered) as caught,
+        pytest.raises(ModelCallFailed) as caught,
         failing.open("http://crab", headers={}, body=b"", timeout_seconds=5),
     ):
         pass
@@ -220,7 +220,7 @@ def test_a_failure_comes_out_when_the_reply_is_opened() -> None:
 
 @pytest.mark.parametrize("value", [f"{SECRET}\r\nx: y", f"{SECRET}蟹", f"{SECRET}\x00"])
 def test_a_header_that_cannot_be_sent_is_not_quoted(transport: HttpxTransport, value: str) -> None:
-    with serving(lambda got: Canned()) as stub, pytest.raises(Unanswered) as caught:
+    with serving(lambda got: Canned()) as stub, pytest.raises(ModelCallFailed) as caught:
         transport.send(stub.url, headers={"x-key": value}, body=b"{}", timeout_seconds=5)
     assert caught.value.fault is Fault.UNREACHABLE
     assert SECRET not in "".join(traceback.format_exception(caught.value))
@@ -231,7 +231,7 @@ def test_an_endless_answer_is_not_read_to_its_end(transport: HttpxTransport) -> 
     body = b"x" * (REPLY_BYTES + 100_000)
     with (
         serving(lambda got: Canned(body=body)) as stub,
-        pytest.raises(Unanswered, match="larger") as caught,
+        pytest.raises(ModelCallFailed, match="larger") as caught,
     ):
         transport.send(stub.url, headers={}, body=b"{}", timeout_seconds=20)
     assert caught.value.fault is Fault.BROKEN_OFF
@@ -270,7 +270,7 @@ def test_only_what_failed_before_sending_cost_nothing(
         raise error("失敗")
 
     with httpx.MockTransport(fail) as client:
-        with pytest.raises(Unanswered) as caught:
+        with pytest.raises(ModelCallFailed) as caught:
             HttpxTransport(client).send("http://crab/", headers={}, timeout_seconds=1)
         assert caught.value.fault is fault
         assert caught.value.may_be_billed is (fault is not Fault.UNREACHABLE)

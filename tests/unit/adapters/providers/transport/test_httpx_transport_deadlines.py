@@ -16,7 +16,7 @@ from opencrab.adapters.providers.transport.httpx_transport import (
     TimedStream,
     new_client,
 )
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from tests.unit.adapters.providers.dripping import ANSWER, Listening, heard, listening
 
 
@@ -43,7 +43,7 @@ def test_headers_that_drip_are_given_up_in_time(transport: HttpxTransport, drop:
             dripped.append(drop)
             Event().wait(0.05)
 
-    with listening(drip) as server, pytest.raises(Unanswered) as caught:
+    with listening(drip) as server, pytest.raises(ModelCallFailed) as caught:
         _asked(transport, server, 0.3)
     assert caught.value.fault is Fault.TIMEOUT
     assert caught.value.may_be_billed
@@ -72,7 +72,7 @@ def test_a_new_connection_that_ends_may_have_been_billed(
         heard(connection)
         connection.sendall(begun)
 
-    with listening(hang_up) as server, pytest.raises(Unanswered) as caught:
+    with listening(hang_up) as server, pytest.raises(ModelCallFailed) as caught:
         _asked(transport, server)
     assert (caught.value.fault, caught.value.may_be_billed) == (Fault.BROKEN_OFF, True)
     assert server.connections == 1
@@ -89,7 +89,7 @@ def test_a_kept_connection_that_ends_after_its_first_byte_may_have_been_billed(
 
     with listening(break_off) as server:
         _asked(transport, server)
-        with pytest.raises(Unanswered) as caught:
+        with pytest.raises(ModelCallFailed) as caught:
             _asked(transport, server)
     assert (caught.value.fault, caught.value.may_be_billed) == (Fault.BROKEN_OFF, True)
     assert server.connections == 1

@@ -10,43 +10,46 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.providers.wire.framing import BARE, LINE_BYTES, events
-from opencrab.adapters.providers.wire.wire import Event, Framing
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import Framing, StreamFrame
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 
 FIELDS = ("data: ", "data:", "data", "event: ", ": ", "id: 1", "retry: 3", "蟹🦀", "{", "}", ",")
 ENDS = ("\n", "\r", "\r\n", "\n\n", "\r\n\r\n", "\ufeff", " ", "", '{"error": "混雑"}', "[DONE]")
 STREAM = st.lists(st.sampled_from(FIELDS + ENDS)).map(lambda parts: "".join(parts).encode())
 
 
-def _framed(*chunks: bytes, kind: Framing = "sse") -> list[Event]:
+def _framed(*chunks: bytes, kind: Framing = "sse") -> list[StreamFrame]:
     return list(events(chunks, kind))
 
 
 @pytest.mark.parametrize(
     ("stream", "expected"),
     [
-        ("data: 蟹\n\n", [Event("蟹")]),
-        ("data:蟹\r\rdata:  two\r\n\r\n", [Event("蟹"), Event(" two")]),
-        ("event: ping\ndata: {}\n\ndata: x\n\n", [Event("{}", "ping"), Event("x")]),
-        ("data: one\ndata: two\ndata\n\n", [Event("one\ntwo\n")]),
-        ("\ufeffdata: x\n\n", [Event("x")]),
-        (": OPENROUTER PROCESSING\n\ndata: x\n: hm\n\n", [Event("x")]),
-        ("id: 1\nretry: 3\nfoo: bar\nfoo\ndata: x\n\n", [Event("x")]),
-        ("data: [DONE]\n\n", [Event("[DONE]")]),
-        ("data: x\n\ndata: dropped\n", [Event("x")]),
+        ("data: 蟹\n\n", [StreamFrame("蟹")]),
+        ("data:蟹\r\rdata:  two\r\n\r\n", [StreamFrame("蟹"), StreamFrame(" two")]),
+        ("event: ping\ndata: {}\n\ndata: x\n\n", [StreamFrame("{}", "ping"), StreamFrame("x")]),
+        ("data: one\ndata: two\ndata\n\n", [StreamFrame("one\ntwo\n")]),
+        ("\ufeffdata: x\n\n", [StreamFrame("x")]),
+        (": OPENROUTER PROCESSING\n\ndata: x\n: hm\n\n", [StreamFrame("x")]),
+        ("id: 1\nretry: 3\nfoo: bar\nfoo\ndata: x\n\n", [StreamFrame("x")]),
+        ("data: [DONE]\n\n", [StreamFrame("[DONE]")]),
+        ("data: x\n\ndata: dropped\n", [StreamFrame("x")]),
         ("data: dropped", []),
-        ('data: x\n\nevent: end\ndata: {"蟹": 1}', [Event("x"), Event('{"蟹": 1}', "end")]),
-        ("data: [1]\n", [Event("[1]")]),
+        (
+            'data: x\n\nevent: end\ndata: {"蟹": 1}',
+            [StreamFrame("x"), StreamFrame('{"蟹": 1}', "end")],
+        ),
+        ("data: [1]\n", [StreamFrame("[1]")]),
         ('data: {"蟹":', []),
         ("data: 12", []),
-        ("event: lonely\n\ndata: x\n\n", [Event("x")]),
+        ("event: lonely\n\ndata: x\n\n", [StreamFrame("x")]),
         ("data:\n\ndata: \n\n", []),
         ("", []),
         ("\n\n\r\n", []),
     ],
 )
 def test_server_sent_events_are_read_as_the_standard_says(
-    stream: str, expected: list[Event]
+    stream: str, expected: list[StreamFrame]
 ) -> None:
     assert _framed(stream.encode()) == expected
 
@@ -65,7 +68,7 @@ def test_server_sent_events_are_read_as_the_standard_says(
 def test_lines_of_json_are_frames_and_blank_lines_are_none(
     stream: str, expected: list[str]
 ) -> None:
-    assert _framed(stream.encode(), kind="ndjson") == [Event(text) for text in expected]
+    assert _framed(stream.encode(), kind="ndjson") == [StreamFrame(text) for text in expected]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +92,7 @@ def test_json_outside_any_field_is_kept(before: str, error: str, after: str) -> 
 
 @pytest.mark.parametrize("half", ['{"error": {"code"', "{", "[" * 200_000, "{oops}"])
 def test_json_that_is_cut_is_no_frame(half: str) -> None:
-    assert _framed(b"data: 1\n\n", half.encode()) == [Event("1")]
+    assert _framed(b"data: 1\n\n", half.encode()) == [StreamFrame("1")]
 
 
 @given(STREAM, st.data(), st.sampled_from(["sse", "ndjson"]))
@@ -124,7 +127,7 @@ def test_frames_come_as_soon_as_they_are_whole() -> None:
             yield f"data: {number}\n\n".encode()
 
     found = events(chunks(), "sse")
-    assert next(found) == Event("0")
+    assert next(found) == StreamFrame("0")
     assert taken == [0]
 
 
@@ -133,7 +136,7 @@ def test_frames_come_as_soon_as_they_are_whole() -> None:
 def test_a_line_without_end_is_given_up(kind: Framing, end: bytes) -> None:
     block = b"x" * 65_536
     blocks = [block] * (LINE_BYTES // len(block))
-    with pytest.raises(Unanswered, match=f"more than {LINE_BYTES} bytes") as caught:
+    with pytest.raises(ModelCallFailed, match=f"more than {LINE_BYTES} bytes") as caught:
         _framed(*blocks, b"x", end, kind=kind)
     assert caught.value.fault is Fault.NONSENSE
 

@@ -4,13 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.providers.wire.history import pair_calls_with_results
-from opencrab.domain.turn.record import Call
-from opencrab.ports.models.model import ChatMessage, Returned
+from opencrab.domain.turn.record import ActionCall
+from opencrab.ports.models.model import CallReturn, ChatMessage
 
 IDS = st.sampled_from(["a", "b", "c"])
-CALLS = st.lists(IDS.map(lambda each: Call(id=each, name="ws_蟹", arguments={})), max_size=3)
+CALLS = st.lists(IDS.map(lambda each: ActionCall(id=each, name="ws_蟹", arguments={})), max_size=3)
 TURNS = st.lists(
-    IDS.map(lambda each: Returned(each, "ws_蟹", "はい"))
+    IDS.map(lambda each: CallReturn(each, "ws_蟹", "はい"))
     | CALLS.map(lambda calls: ChatMessage("assistant", "", calls=tuple(calls)))
     | st.just(ChatMessage("user", "次")),
     max_size=12,
@@ -18,10 +18,10 @@ TURNS = st.lists(
 
 
 @given(TURNS)
-def test_each_call_is_answered_right_after_it(turns: list[ChatMessage | Returned]) -> None:
+def test_each_call_is_answered_right_after_it(turns: list[ChatMessage | CallReturn]) -> None:
     open_ids: list[str] = []
     for turn in pair_calls_with_results(turns):
-        if isinstance(turn, Returned):
+        if isinstance(turn, CallReturn):
             open_ids.remove(turn.call_id)
         else:
             assert open_ids == []
@@ -30,19 +30,19 @@ def test_each_call_is_answered_right_after_it(turns: list[ChatMessage | Returned
 
 
 @given(TURNS)
-def test_nothing_that_was_said_is_lost(turns: list[ChatMessage | Returned]) -> None:
+def test_nothing_that_was_said_is_lost(turns: list[ChatMessage | CallReturn]) -> None:
     found = list(pair_calls_with_results(turns))
     assert [turn for turn in turns if isinstance(turn, ChatMessage)] == [
         turn for turn in found if isinstance(turn, ChatMessage) and not turn.text.startswith("[")
     ]
-    told = sum(1 for turn in turns if isinstance(turn, Returned))
-    words = (turn.content if isinstance(turn, Returned) else turn.text for turn in found)
+    told = sum(1 for turn in turns if isinstance(turn, CallReturn))
+    words = (turn.content if isinstance(turn, CallReturn) else turn.text for turn in found)
     assert sum("はい" in text for text in words) == told
 
 
 @given(TURNS)
 def test_what_was_sent_before_the_last_turn_stays_as_it_was(
-    turns: list[ChatMessage | Returned],
+    turns: list[ChatMessage | CallReturn],
 ) -> None:
     whole, ended = (
         list(pair_calls_with_results([*turns, ChatMessage("user", "次")])),

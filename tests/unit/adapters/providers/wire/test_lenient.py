@@ -19,7 +19,7 @@ from opencrab.adapters.providers.wire.lenient import (
     retry_after,
     seconds,
 )
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 
 DEEP = "[" * 200_000
 
@@ -33,7 +33,7 @@ def test_a_body_is_read_with_the_white_space_around_it(body: bytes) -> None:
 
 @pytest.mark.parametrize("body", [b"", b"<html>503</html>", b'{"a":', DEEP.encode(), b"\xff\xfe"])
 def test_what_is_no_json_is_nonsense_and_shows_its_beginning(body: bytes) -> None:
-    with pytest.raises(Unanswered, match="not JSON") as caught:
+    with pytest.raises(ModelCallFailed, match="not JSON") as caught:
         parse(body)
     assert caught.value.fault is Fault.NONSENSE
     assert caught.value.may_be_billed
@@ -44,7 +44,7 @@ def test_what_is_no_json_is_nonsense_and_shows_its_beginning(body: bytes) -> Non
 def test_any_bytes_are_json_or_unanswered(body: bytes) -> None:
     try:
         parse(body)
-    except Unanswered as error:
+    except ModelCallFailed as error:
         assert error.fault is Fault.NONSENSE  # noqa: PT017  - either way is right
 
 

@@ -13,15 +13,17 @@ from opencrab.adapters.providers.wire.refusal import (
     refusal_of,
     vendor_message,
 )
-from opencrab.adapters.providers.wire.wire import Party
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import ErrorParty
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 
-PARTY = Party("蟹屋", "crab-1", "CRAB_API_KEY")
+PARTY = ErrorParty("蟹屋", "crab-1", "CRAB_API_KEY")
 
 
-def _sort(body: Any, party: Party, *, status: int = 0, billed: bool | None = None) -> Unanswered:
+def _sort(
+    body: Any, party: ErrorParty, *, status: int = 0, billed: bool | None = None
+) -> ModelCallFailed:
     wait = body.get("wait") if isinstance(body, dict) else None
-    return Unanswered(
+    return ModelCallFailed(
         f"{party.provider}: {vendor_message(body)}",
         by_status(status, {418: Fault.BLOCKED}),
         billed=billed,
@@ -66,7 +68,7 @@ def test_what_was_told_is_one_short_line_and_a_key_has_a_place() -> None:
     assert vendor_message("一行目\n二行目\x00") == "一行目 二行目"
     assert len(vendor_message("長い" * 5_000)) == 500
     assert vendor_message({"蟹": 1}) == json.dumps({"蟹": 1})
-    assert (key_place(PARTY), key_place(Party())) == (
+    assert (key_place(PARTY), key_place(ErrorParty())) == (
         "CRAB_API_KEY",
         "the api_key of this provider",
     )

@@ -6,19 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.wire.secrecy import Secrecy
-from opencrab.domain.turn.record import Answer, Call, Reflection
+from opencrab.adapters.providers.wire.secrecy import KeyRedactor
+from opencrab.domain.turn.record import ActionCall, ModelAnswer, Reflection
 
 KEY = "sk-crab-0123456789"
-SECRECY = Secrecy(KEY)
+SECRECY = KeyRedactor(KEY)
 
 
 def test_an_answer_is_without_the_key_in_all_its_parts() -> None:
     calls = (
-        Call(id="c0", name="ws_write", arguments={"道": [f"鍵{KEY}", {KEY: 1}], "n": 1.5}),
-        Call(id="c1", name="ws_write", arguments=None, raw=f'{{"{KEY}'),
+        ActionCall(id="c0", name="ws_write", arguments={"道": [f"鍵{KEY}", {KEY: 1}], "n": 1.5}),
+        ActionCall(id="c1", name="ws_write", arguments=None, raw=f'{{"{KEY}'),
     )
-    answer = Answer(
+    answer = ModelAnswer(
         text=f"鍵は{KEY}です",
         calls=calls,
         thought=Reflection(judgment=KEY, intent=KEY),
@@ -35,15 +35,15 @@ def test_an_answer_is_without_the_key_in_all_its_parts() -> None:
 
 @given(st.text(), st.text(min_size=1, max_size=15))
 def test_what_does_not_tell_the_key_stays_as_it_is(text: str, short: str) -> None:
-    answer = Answer(text=text.replace("\ud800", ""))
+    answer = ModelAnswer(text=text.replace("\ud800", ""))
     assert SECRECY.answer(answer) is answer
-    assert Secrecy(short).words(f"{text}{short}") == f"{text}{short}"
+    assert KeyRedactor(short).words(f"{text}{short}") == f"{text}{short}"
 
 
 @pytest.mark.parametrize("key", ['sk-"crab"-0123456789', "sk-\\crab\\-0123456789"])
 def test_a_key_may_have_signs_that_json_writes_otherwise(key: str) -> None:
-    assert Secrecy(key).answer(Answer(text=f"a{key}b")).text == "a***b"
-    assert json.loads(Secrecy(key).error(json.dumps({"no": key}).encode())) == {"no": "***"}
+    assert KeyRedactor(key).answer(ModelAnswer(text=f"a{key}b")).text == "a***b"
+    assert json.loads(KeyRedactor(key).error(json.dumps({"no": key}).encode())) == {"no": "***"}
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_an_error_is_without_the_key_and_its_beginning(said: bytes, left: bytes)
 
 
 def test_without_a_key_nothing_is_hidden() -> None:
-    assert Secrecy("").error(b"***") == b"***"
-    assert Secrecy("").words("蟹") == "蟹"
-    assert Secrecy("").value({"a": ""}) == {"a": ""}
-    assert Secrecy("").answer(Answer(text="蟹")).text == "蟹"
+    assert KeyRedactor("").error(b"***") == b"***"
+    assert KeyRedactor("").words("蟹") == "蟹"
+    assert KeyRedactor("").value({"a": ""}) == {"a": ""}
+    assert KeyRedactor("").answer(ModelAnswer(text="蟹")).text == "蟹"

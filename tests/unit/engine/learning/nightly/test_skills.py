@@ -5,17 +5,17 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from opencrab.domain.agents.agent import Agent
-from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.learning.change import adjustment_id
-from opencrab.domain.learning.evidence import ClosedEvidence, Evidence, Paired
-from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.evidence import ClosedEvidence, Evidence, TreatedAndControl
+from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.skill_lifecycle import index_skill
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.skills.skill import AcquiredSkill, Effectiveness, SkillStatus, SourceType
-from opencrab.domain.statistics.confidence import Sums
-from opencrab.engine.learning.aggregation import split
-from opencrab.engine.learning.nightly.skills import UNSEEN, decide_trials
-from opencrab.engine.learning.snapshot import Findings
+from opencrab.domain.statistics.confidence import MomentSums
+from opencrab.engine.learning.aggregation import split_open_and_closed_days
+from opencrab.engine.learning.nightly.skills import UNSEEN, decide_skill_trials
+from opencrab.engine.learning.snapshot import EvidenceSnapshot
 
 NOW = datetime(2026, 11, 22, 18, tzinfo=UTC)
 
@@ -34,35 +34,40 @@ def skill(name: str = "calm", **changes: object) -> AcquiredSkill:
     return known.replaced(**changes)
 
 
-def findings(*skills: AcquiredSkill, turns: int = 0, candidates: int = 2) -> Findings:
+def findings(*skills: AcquiredSkill, turns: int = 0, candidates: int = 2) -> EvidenceSnapshot:
     """What is known where so many turns with the first skill went well, and as many without not."""
-    mind = Mind()
+    mind = AgentState()
     for each in skills:
         mind = index_skill(mind, each)
-    well = Sums(n=turns, total=float(turns), squares=float(turns))
-    known = {f"{skills[0].name}/v:m": Paired(given=well, held=Sums(n=turns))} if turns else {}
+    well = MomentSums(n=turns, total=float(turns), squares=float(turns))
+    known = (
+        {f"{skills[0].name}/v:m": TreatedAndControl(given=well, held=MomentSums(n=turns))}
+        if turns
+        else {}
+    )
     day = date(2026, 11, 21)
-    return Findings(
+    return EvidenceSnapshot(
         agent=Agent(id="mika", name="Mika", created_at=NOW, updated_at=NOW),
         mind=mind,
         skills=skills,
-        folded=split(day, ClosedEvidence(), {day: Evidence(skills=known)}),
+        folded=split_open_and_closed_days(day, ClosedEvidence(), {day: Evidence(skills=known)}),
         tallies=(),
         recent=(),
         at=NOW,
         period="daily-2026-11-21",
         frozen=False,
-        trials=Trials(candidates=candidates),
+        trials=TrialSettings(candidates=candidates),
         routing=Routing(default="v:m"),
         choices={},
         day_micro_usd=1_000,
     )
 
 
-def made(known: Findings) -> dict[str, str]:
+def made(known: EvidenceSnapshot) -> dict[str, str]:
     """What becomes of each skill."""
     return {
-        each.adjustment.subject: each.adjustment.after["status"] for each in decide_trials(known)
+        each.adjustment.subject: each.adjustment.after["status"]
+        for each in decide_skill_trials(known)
     }
 
 
@@ -85,7 +90,7 @@ def test_a_trial_of_which_nobody_hears_makes_room_where_others_wait() -> None:
     assert made(findings(skill(), waiting, candidates=1)) == {}
     assert made(findings(silent, waiting, turns=3, candidates=1))["calm"] == "disabled"
     assert made(findings(silent, waiting, turns=15, candidates=1))["calm"] == "active"
-    (change, _) = decide_trials(findings(silent, waiting, candidates=1))
-    mind, after = change.done(index_skill(Mind(), silent), silent)
+    (change, _) = decide_skill_trials(findings(silent, waiting, candidates=1))
+    mind, after = change.done(index_skill(AgentState(), silent), silent)
     assert (after and after.waits, mind.skills) == (True, ())
     assert change.adjustment.id == adjustment_id(NOW, "daily-2026-11-21", "skill:calm", "disabled")

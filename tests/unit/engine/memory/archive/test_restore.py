@@ -11,13 +11,13 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark, Scope
 from opencrab.domain.errors import TooLarge
 from opencrab.domain.identifier import ulid, ulid_milliseconds
-from opencrab.domain.memory.knowledge_graph import EDGE, NODE, Edge, Node
+from opencrab.domain.memory.knowledge_graph import EDGE, NODE, KnowledgeEdge, KnowledgeNode
 from opencrab.domain.memory.memory import EXPERIENCE, MEMORY, Experience
 from opencrab.domain.memory.write_policy import MEMORIES, TAINTED_CONFIDENCE
-from opencrab.engine.memory.archive.export import Wanted, export
-from opencrab.engine.memory.archive.restore import take_in
+from opencrab.engine.memory.archive.export import ExportSelection, export_memory_archive
+from opencrab.engine.memory.archive.restore import restore_memory_archive
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.memory.search import Query
+from opencrab.ports.memory.search import SearchQuery
 from tests.searching import searching
 from tests.unit.engine.archiving import NOW, installation, keep, kept, memory, row, zipped
 
@@ -46,7 +46,7 @@ def test_what_was_forgotten_comes_back_only_for_an_owner_who_trusts_the_archive(
     experience = Experience.model_validate({**lived, "at": NOW})
     later = NOW + timedelta(hours=1)
     linked = memory(4, links=(old.id,), updated_at=later)
-    node = Node(id="n1", label="蟹", memory_id=old.id, updated_at=later)
+    node = KnowledgeNode(id="n1", label="蟹", memory_id=old.id, updated_at=later)
     content = zipped(
         memory="\n".join(each.model_dump_json() for each in (old, beside, linked)),
         experience=experience.model_dump_json(),
@@ -54,13 +54,13 @@ def test_what_was_forgotten_comes_back_only_for_an_owner_who_trusts_the_archive(
     )
     named = (f"memory:{old.id}", f"experience:{experience.id}")
     at = mark(runtime, refs=() if everything else named, everything=everything)
-    report = take_in(runtime.home, runtime.clock, "mika", content, trusted=False)
+    report = restore_memory_archive(runtime.home, runtime.clock, "mika", content, trusted=False)
     assert report.forgotten == {"memory": 1 + everything, "experience": 1}
     assert old.id not in {each.id for each in kept(runtime.home, "mika")}
     assert all(old.id not in each.links for each in kept(runtime.home, "mika"))
     for fact in runtime.home.facts.page("mika", MEMORY):
         runtime.home.facts.commit(fact.removed())
-    trusted = take_in(runtime.home, runtime.clock, "mika", content, trusted=True)
+    trusted = restore_memory_archive(runtime.home, runtime.clock, "mika", content, trusted=True)
     assert (trusted.forgotten, trusted.taken) == ({}, {"memory": 3, "experience": 1})
     (back,) = (each for each in kept(runtime.home, "mika") if each.content == words)
     assert back.id != old.id
@@ -68,20 +68,23 @@ def test_what_was_forgotten_comes_back_only_for_an_owner_who_trusts_the_archive(
     (pointing,) = (each for each in kept(runtime.home, "mika") if each.links)
     assert pointing.links == (back.id,)
     search = searching(runtime.home, runtime.clock, tmp_path / "search")
-    found = {each.row.ref for each in search.search("mika", Query(words))}
+    found = {each.row.ref for each in search.search("mika", SearchQuery(words))}
     (again,) = runtime.home.facts.page("mika", EXPERIENCE)
     assert {back.id, again.id} <= found
-    assert take_in(runtime.home, runtime.clock, "mika", content, trusted=True).taken == {}
+    assert (
+        restore_memory_archive(runtime.home, runtime.clock, "mika", content, trusted=True).taken
+        == {}
+    )
 
 
 def test_knowledge_from_before_everything_was_forgotten_stays_away(runtime: Runtime) -> None:
-    node = Node(id="n1", label="蟹", updated_at=NOW)
+    node = KnowledgeNode(id="n1", label="蟹", updated_at=NOW)
     mark(runtime, scope=Scope.EVERYTHING, everything=True)
-    report = take_in(
+    report = restore_memory_archive(
         runtime.home, runtime.clock, "mika", zipped(node=node.model_dump_json()), trusted=False
     )
     assert (report.forgotten, report.taken) == ({"node": 1}, {})
-    assert take_in(
+    assert restore_memory_archive(
         runtime.home, runtime.clock, "mika", zipped(node=node.model_dump_json()), trusted=True
     ).taken == {"node": 1}
 
@@ -103,7 +106,9 @@ def test_an_id_that_was_not_made_by_now_is_replaced_by_the_same_one_each_time(
     experience = f'{{"id": "{old_id}", "experience": "x", "outcome": "success", "lesson": "y"'
     experience += f', "at": "{born.isoformat()}"}}'
     content = zipped(memory=rows, experience=experience)
-    assert take_in(runtime.home, runtime.clock, "mika", content, trusted=True).taken == {
+    assert restore_memory_archive(
+        runtime.home, runtime.clock, "mika", content, trusted=True
+    ).taken == {
         "memory": 2,
         "experience": 1,
     }
@@ -121,7 +126,7 @@ def test_an_id_that_was_not_made_by_now_is_replaced_by_the_same_one_each_time(
         assert fact.body is not None
         assert fact.body["id"] == fact.id
     runtime.clock.advance(3_600)
-    again = take_in(runtime.home, runtime.clock, "mika", content, trusted=True)
+    again = restore_memory_archive(runtime.home, runtime.clock, "mika", content, trusted=True)
     assert (again.taken, again.known) == ({}, {"memory": 2, "experience": 1})
 
 
@@ -139,54 +144,57 @@ def test_a_copy_that_knows_later_things_finds_what_was_imported(
     )
     keep(runtime.home, new)
     runtime.home.facts.commit(new_fact("mika", EXPERIENCE, new.id, lived))
-    assert len(search.search("mika", Query("海 sea"))) == 2
+    assert len(search.search("mika", SearchQuery("海 sea"))) == 2
     rows = "\n".join(row(id=f"{n:026d}", content=f"{words} {n}") for n in range(count))
     old = lived.replaced(id="x1", experience=words, at=NOW - timedelta(days=9))
     content = zipped(memory=rows, experience=old.model_dump_json())
-    take_in(runtime.home, runtime.clock, "mika", content, trusted=True)
-    found = search.search("mika", Query(words, limit=50))
+    restore_memory_archive(runtime.home, runtime.clock, "mika", content, trusted=True)
+    found = search.search("mika", SearchQuery(words, limit=50))
     assert len(found) == min(count + 1, 50)
     if count == 1:
         assert {each.row.kind for each in found} == {"memory", "experience"}
 
 
 def test_no_kind_has_more_rows_than_memories_may_be_kept(runtime: Runtime) -> None:
-    node = Node(id="n", label="蟹", updated_at=NOW)
+    node = KnowledgeNode(id="n", label="蟹", updated_at=NOW)
     rows = "\n".join([node.model_dump_json()] * (MEMORIES + 1))
     with pytest.raises(TooLarge, match=f"{NODE}.jsonl has more than {MEMORIES} rows"):
-        take_in(runtime.home, runtime.clock, "mika", zipped(node=rows), trusted=True)
+        restore_memory_archive(runtime.home, runtime.clock, "mika", zipped(node=rows), trusted=True)
 
 
 def test_what_strangers_say_is_neither_sure_nor_important(runtime: Runtime) -> None:
-    node = Node(id="n1", label="蟹", confidence=1.0, updated_at=NOW)
-    edge = Edge(origin="n1", target="n1", relation="is", updated_at=NOW)
+    node = KnowledgeNode(id="n1", label="蟹", confidence=1.0, updated_at=NOW)
+    edge = KnowledgeEdge(origin="n1", target="n1", relation="is", updated_at=NOW)
     content = zipped(
         memory=row(confidence=1.0, importance=1.0),
         node=node.model_dump_json(),
         edge=edge.model_dump_json(),
     )
-    take_in(runtime.home, runtime.clock, "mika", content, trusted=False)
+    restore_memory_archive(runtime.home, runtime.clock, "mika", content, trusted=False)
     (found,) = kept(runtime.home, "mika")
     assert (found.confidence, found.importance) == (TAINTED_CONFIDENCE, 0.5)
     (known,) = runtime.home.facts.page("mika", NODE)
-    assert known.read(Node).confidence == TAINTED_CONFIDENCE
+    assert known.read(KnowledgeNode).confidence == TAINTED_CONFIDENCE
     (related,) = runtime.home.facts.page("mika", EDGE)
-    assert related.read(Edge).tainted
+    assert related.read(KnowledgeEdge).tainted
 
 
 def test_what_was_taken_in_as_a_strangers_is_ones_own_once_it_is_trusted(runtime: Runtime) -> None:
     keep(runtime.home, memory(1, confidence=0.9))
-    content = export(runtime.home, runtime.clock, "mika", Wanted())
+    content = export_memory_archive(runtime.home, runtime.clock, "mika", ExportSelection())
     for fact in runtime.home.facts.page("mika", MEMORY):
         runtime.home.facts.commit(fact.removed())
-    take_in(runtime.home, runtime.clock, "mika", content, trusted=False)
+    restore_memory_archive(runtime.home, runtime.clock, "mika", content, trusted=False)
     assert kept(runtime.home, "mika")[0].tainted
-    assert take_in(runtime.home, runtime.clock, "mika", content, trusted=True).taken == {
-        "memory": 1
-    }
+    assert restore_memory_archive(
+        runtime.home, runtime.clock, "mika", content, trusted=True
+    ).taken == {"memory": 1}
     assert kept(runtime.home, "mika") == [memory(1, confidence=0.9)]
     # And back again it does not go: what is trusted stays so.
-    assert take_in(runtime.home, runtime.clock, "mika", content, trusted=False).taken == {}
+    assert (
+        restore_memory_archive(runtime.home, runtime.clock, "mika", content, trusted=False).taken
+        == {}
+    )
     assert kept(runtime.home, "mika") == [memory(1, confidence=0.9)]
 
 
@@ -200,7 +208,7 @@ def test_what_comes_in_points_at_no_file_and_a_stranger_speaks_of_no_turn(
         memory=memory(1, path="data/秘密.md").model_dump_json(),
         experience=experience.model_dump_json(),
     )
-    take_in(runtime.home, runtime.clock, "mika", content, trusted=trusted)
+    restore_memory_archive(runtime.home, runtime.clock, "mika", content, trusted=trusted)
     assert [each.path for each in kept(runtime.home, "mika")] == [""]
     (stored,) = runtime.home.facts.page("mika", EXPERIENCE)
     assert stored.read(Experience).about_turn == ("t1" if trusted else "")

@@ -16,7 +16,7 @@ from opencrab.domain.models.fault import Fault
 from opencrab.domain.money.budget import INSTALLATION, Limits
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.value import Language
-from opencrab.engine.memory.compaction.turn import AT_ONCE, retry
+from opencrab.engine.memory.compaction.turn import AT_ONCE, retry_compaction
 from opencrab.ports.models.model import ChatMessage
 from tests.crash.outside import Reply
 from tests.e2e.house import House
@@ -275,7 +275,7 @@ def test_an_owner_need_not_wait_for_the_day(tmp_path: Path) -> None:
         made.work()
         made.clock.advance(600)
     script(made, TOLD)
-    retry(made.runtime, "mika", "s")
+    retry_compaction(made.runtime, "mika", "s")
     made.work()
     assert len(summaries(made)) == 1
     made.close()

@@ -5,33 +5,37 @@ from collections.abc import Sequence
 import pytest
 
 from opencrab.domain.errors import Invalid
-from opencrab.engine.simulation.learning.policies import Day
-from opencrab.engine.simulation.learning.product import TRIALS, Ours
+from opencrab.engine.simulation.learning.policies import SimulatedDay
+from opencrab.engine.simulation.learning.product import TRIALS, ProductPolicy
 from opencrab.engine.simulation.learning.scores import (
-    Fate,
-    Interval,
-    Schooling,
-    coverage_of,
-    together,
+    LearningTrial,
+    MeasuredInterval,
+    SkillFate,
+    combine_lessons,
+    interval_coverage,
 )
-from opencrab.engine.simulation.learning.trial import best_mix, run_quality_drop, schooling
-from opencrab.engine.simulation.learning.world import judgement_rates, world
+from opencrab.engine.simulation.learning.trial import (
+    optimal_mix,
+    run_learning_trial,
+    run_quality_drop,
+)
+from opencrab.engine.simulation.learning.world import learning_world, simulated_judgement_rates
 
 SEEDS = (1, 2)
 
 
 @pytest.fixture(scope="module")
-def honest() -> Sequence[Schooling]:
-    return [schooling(seed, nights=45) for seed in SEEDS]
+def honest() -> Sequence[LearningTrial]:
+    return [run_learning_trial(seed, nights=45) for seed in SEEDS]
 
 
 @pytest.fixture(scope="module")
-def lying() -> Sequence[Schooling]:
-    return [schooling(SEEDS[0], nights=45, lying=True)]
+def lying() -> Sequence[LearningTrial]:
+    return [run_learning_trial(SEEDS[0], nights=45, lying=True)]
 
 
-def test_intervals_hold_the_truth(honest: Sequence[Schooling]) -> None:
-    found = together(honest)
+def test_intervals_hold_the_truth(honest: Sequence[LearningTrial]) -> None:
+    found = combine_lessons(honest)
     for each in (found.effects_at_decision, found.effects, found.qualities):
         assert each.share is not None
         assert each.share >= 0.95
@@ -39,8 +43,8 @@ def test_intervals_hold_the_truth(honest: Sequence[Schooling]) -> None:
     assert all(len(each.qualities) >= 13 for each in honest)
 
 
-def test_what_helps_is_promoted_and_what_harms_goes_soon(honest: Sequence[Schooling]) -> None:
-    skills = together(honest).skills
+def test_what_helps_is_promoted_and_what_harms_goes_soon(honest: Sequence[LearningTrial]) -> None:
+    skills = combine_lessons(honest).skills
     assert skills["harmful"].promoted == 0
     assert skills["harmful"].retired >= 0.8 * skills["harmful"].skills
     assert skills["helpful"].promoted >= 0.5 * skills["helpful"].skills
@@ -49,7 +53,7 @@ def test_what_helps_is_promoted_and_what_harms_goes_soon(honest: Sequence[School
 
 
 def test_no_day_ever_costs_more_than_its_budget(
-    honest: Sequence[Schooling], lying: Sequence[Schooling]
+    honest: Sequence[LearningTrial], lying: Sequence[LearningTrial]
 ) -> None:
     for each in (*honest, *lying):
         assert each.outcomes["ours"].within_budget
@@ -61,22 +65,22 @@ def test_no_day_ever_costs_more_than_its_budget(
 def test_regret_is_below_greed_and_below_self_praise(
     worlds: str, request: pytest.FixtureRequest
 ) -> None:
-    regret = together(request.getfixturevalue(worlds)).late
+    regret = combine_lessons(request.getfixturevalue(worlds)).late
     assert regret["ours"] < regret["greedy"]
     assert regret["ours"] < regret["self_grade"]
 
 
 def test_changes_are_undone_whole_and_none_is_taken_back_for_nothing(
-    honest: Sequence[Schooling],
+    honest: Sequence[LearningTrial],
 ) -> None:
-    found = together(honest)
+    found = combine_lessons(honest)
     assert found.undone == len(SEEDS)
     assert found.changes > 3
     assert found.taken_back_for_nothing == 0
 
 
 def test_a_model_that_gets_worse_loses_its_place() -> None:
-    back, left = (run_quality_drop(world(seed, turns=100), nights=20) for seed in (1, 3))
+    back, left = (run_quality_drop(learning_world(seed, turns=100), nights=20) for seed in (1, 3))
     assert back.taken_back_after is not None
     assert back.taken_back_after <= 7
     assert left.taken_back_after is None
@@ -85,18 +89,18 @@ def test_a_model_that_gets_worse_loses_its_place() -> None:
 
 
 def test_the_same_seed_is_the_same_world_and_another_seed_another() -> None:
-    first, again, other = (schooling(seed, nights=2, turns=20) for seed in (5, 5, 6))
+    first, again, other = (run_learning_trial(seed, nights=2, turns=20) for seed in (5, 5, 6))
     assert first == again
     assert first != other
-    assert Schooling.model_validate_json(first.model_dump_json()) == first
+    assert LearningTrial.model_validate_json(first.model_dump_json()) == first
 
 
 def test_a_world_is_as_it_was_ordered() -> None:
-    found = world(9, turns=100)
+    found = learning_world(9, turns=100)
     kinds = [skill.kind for skill in found.skills]
     assert [kinds.count(kind) for kind in ("helpful", "harmful", "idle")] == [5, 5, 10]
     assert len(found.models) == 5
-    best = best_mix(found)
+    best = optimal_mix(found)
     costs = {model.name: model.cost for model in found.models}
     mean = sum(
         share * weight * costs[name]
@@ -108,31 +112,31 @@ def test_a_world_is_as_it_was_ordered() -> None:
 
 
 def test_what_can_be_seen_rises_with_quality_and_stays_a_little_below_it() -> None:
-    seen = [judgement_rates(step / 10, 0.35)[1] for step in range(1, 10)]
+    seen = [simulated_judgement_rates(step / 10, 0.35)[1] for step in range(1, 10)]
     assert seen == sorted(seen)
     assert all(0 < step / 10 - value < 0.15 for step, value in enumerate(seen, start=1))
 
 
 def test_only_intervals_are_counted() -> None:
-    known = Interval(turns=9, points=5, low=0, high=9, truth=3)
-    found = coverage_of([known, known.replaced(truth=10.0), known.replaced(low=None)])
+    known = MeasuredInterval(turns=9, points=5, low=0, high=9, truth=3)
+    found = interval_coverage([known, known.replaced(truth=10.0), known.replaced(low=None)])
     assert (found.held, found.of, found.share) == (1, 2, 0.5)
-    assert coverage_of([]).share is None
-    unseen = Fate(skill="s", kind="idle", verdict="waiting", turns=0, true_quality=0)
+    assert interval_coverage([]).share is None
+    unseen = SkillFate(skill="s", kind="idle", verdict="waiting", turns=0, true_quality=0)
     assert unseen.holds is None
 
 
 @pytest.mark.parametrize(("nights", "turns"), [(0, 100), (1_001, 100), (1, 0), (1, 10_001)])
 def test_a_number_out_of_range_is_refused(nights: int, turns: int) -> None:
     with pytest.raises(Invalid, match=r"--nights|--turns"):
-        schooling(1, nights=nights, turns=turns)
+        run_learning_trial(1, nights=nights, turns=turns)
 
 
 def test_a_trial_that_no_turn_tells_of_makes_room_for_those_that_wait() -> None:
-    rule = Ours(world(1, turns=1))
+    rule = ProductPolicy(learning_world(1, turns=1))
     before = {skill.name for skill in rule.mind.skills}
     for day in range(33):
-        rule.night(day, Day())
+        rule.night(day, SimulatedDay())
     after = {skill.name for skill in rule.mind.skills}
     assert len(before) == TRIALS.candidates
     assert after >= set(rule.skills_kept) - before

@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 
 from opencrab.domain.access.authority import Authority, Source
-from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.conversation.message import Audience, LineKind, Sender
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.document import new_fact
 from opencrab.domain.memory.memory import CoreMemory
-from opencrab.domain.memory.summary import COMPACTION, Compaction, Topic
-from opencrab.domain.models.routing import Manner
+from opencrab.domain.memory.summary import COMPACTION, CompactionState, SummaryTopic
+from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
-from opencrab.engine.turn.prompt.request import build_request
-from opencrab.engine.turn.prompt.system_text import CORE_BYTES, core_text
-from opencrab.engine.turn.work import Work
+from opencrab.engine.turn.prompt.request import build_model_request
+from opencrab.engine.turn.prompt.system_text import CORE_BYTES, core_memory_text
+from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
 from tests.unit.engine.known_world import INFO, NOW, QUIET, World
 
@@ -31,8 +31,8 @@ GUEST: dict[str, Any] = {
 READ: dict[str, Any] = {"kind": LineKind.ACTION, "audience": Audience.SELF}
 
 
-def request(work: Work, info: ModelInfo = INFO, share: float = 1.0) -> ChatRequest:
-    return build_request(work, info, Manner(), work.look(QUIET), share)
+def request(work: TurnWork, info: ModelInfo = INFO, share: float = 1.0) -> ChatRequest:
+    return build_model_request(work, info, CallOptions(), work.look(QUIET), share)
 
 
 def texts(made: ChatRequest) -> list[str]:
@@ -45,14 +45,14 @@ def spoken(world: World, count: int, **changes: Any) -> Turn:
     return turns[-1][0]
 
 
-def told(world: World, *topics: Topic, done: int = 0) -> None:
+def told(world: World, *topics: SummaryTopic, done: int = 0) -> None:
     """What has been summarised of the session for Mika."""
-    stood = Compaction(done=done or max(topic.last for topic in topics), topics=topics)
+    stood = CompactionState(done=done or max(topic.last for topic in topics), topics=topics)
     world.runtime.home.facts.commit(new_fact("mika", COMPACTION, "s1", stood))
 
 
-def topic(number: int, last: int, **changes: Any) -> Topic:
-    return Topic(id=f"S{number}", title=f"話題{number}", last=last, until=NOW, **changes)
+def topic(number: int, last: int, **changes: Any) -> SummaryTopic:
+    return SummaryTopic(id=f"S{number}", title=f"話題{number}", last=last, until=NOW, **changes)
 
 
 def test_the_opening_is_read_when_the_window_has_moved_past_it(world: World) -> None:
@@ -128,7 +128,7 @@ def test_outsiders_hear_of_topics_only_where_everybody_may(hearing: Hearing, wor
     opened = world.runtime.home.sessions.get("s1").replaced(id="s2", hearing=hearing)
     world.runtime.home.sessions.create(opened)
     turns = [world.say(f"{n}", session_id="s2", **GUEST) for n in range(150)]
-    stood = Compaction(done=40, topics=(topic(1, 40),))
+    stood = CompactionState(done=40, topics=(topic(1, 40),))
     world.runtime.home.facts.commit(new_fact("mika", COMPACTION, "s2", stood))
     note = texts(request(world.work(turns[-1][0])))[1]
     assert ("話題1" in note) is (hearing is Hearing.PUBLIC)
@@ -148,13 +148,13 @@ def test_words_from_outside_are_not_named_to_a_turn_that_is_clean(world: World) 
 def test_two_renders_a_minute_apart_share_all_but_the_last_part(agent: int, world: World) -> None:
     turns = [world.say(f"{n}番目の話 / talk {n}") for n in range(180)]
     for agent_id in ("mika", "ken"):
-        stood = Compaction(done=128, topics=(topic(1, 64), topic(2, 170)))
+        stood = CompactionState(done=128, topics=(topic(1, 64), topic(2, 170)))
         world.runtime.home.facts.commit(new_fact(agent_id, COMPACTION, "s1", stood))
     before = request(world.work(turns[-1][agent]))
     world.clock.advance(60)
     fact = world.runtime.home.facts.get(("mika", "ken")[agent], COMPACTION, "s1")
     assert fact is not None
-    newer = fact.read(Compaction).telling(topic(3, 180), 121)
+    newer = fact.read(CompactionState).telling(topic(3, 180), 121)
     world.runtime.home.facts.commit(fact.holding(newer))
     after = request(world.work(turns[-1][agent]))
     assert (before.actions, before.system) == (after.actions, after.system)
@@ -177,7 +177,7 @@ def core(content: str, **changes: Any) -> CoreMemory:
 def remembering(world: World, *memories: CoreMemory) -> None:
     agents = world.runtime.home.agents
     profile = agents.get("mika")
-    mind = new_fact("mika", "mind", "mind", Mind(core=memories))
+    mind = new_fact("mika", "mind", "mind", AgentState(core=memories))
     world.runtime.home.facts.commit(mind)
     assert agents.get(profile.agent.id).mind.core == memories
 
@@ -201,7 +201,7 @@ def test_core_memories_cannot_break_out_of_their_line(world: World) -> None:
 @pytest.mark.parametrize(("tokens", "size"), [(10**6, CORE_BYTES), (100, CORE_BYTES), (0, 0)])
 def test_core_memories_keep_within_their_share(language: Language, tokens: int, size: int) -> None:
     memories = [core(f"{n}番目の大切なこと" * 3) for n in range(200)]
-    text = core_text(memories, language, tokens)
+    text = core_memory_text(memories, language, tokens)
     assert len(text.encode()) <= size + 100
     assert (text == "") is (tokens == 0)
-    assert core_text(memories, language, tokens) == text
+    assert core_memory_text(memories, language, tokens) == text

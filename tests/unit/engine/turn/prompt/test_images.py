@@ -8,10 +8,10 @@ import pytest
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import ImagePart, TextPart
-from opencrab.domain.models.routing import Manner
+from opencrab.domain.models.routing import CallOptions
 from opencrab.engine.turn.prompt.images import IMAGE_BYTES, IMAGES
-from opencrab.engine.turn.prompt.request import build_request
-from opencrab.engine.turn.work import Work
+from opencrab.engine.turn.prompt.request import build_model_request
+from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import ChatMessage, Image
 from tests.unit.engine.known_world import INFO, QUIET, World
 
@@ -20,13 +20,13 @@ JPEG = b"\xff\xd8\xff\xe0" + bytes(40)
 SEEING = replace(INFO, vision=True, image_tokens=700)
 
 
-def _begun(world: World, *references: str, **changes: Any) -> Work:
+def _begun(world: World, *references: str, **changes: Any) -> TurnWork:
     parts = (TextPart(text="これは何?"), *(ImagePart(reference=r) for r in references))
     return world.begun(parts=parts, **changes)
 
 
-def _pictures(work: Work, info: object = SEEING) -> list[tuple[Image, ...]]:
-    request = build_request(work, info, Manner(), work.look(QUIET))  # type: ignore[arg-type]
+def _pictures(work: TurnWork, info: object = SEEING) -> list[tuple[Image, ...]]:
+    request = build_model_request(work, info, CallOptions(), work.look(QUIET))  # type: ignore[arg-type]
     return [turn.images for turn in request.turns if isinstance(turn, ChatMessage) and turn.images]
 
 
@@ -47,7 +47,7 @@ def test_a_model_that_sees_nothing_gets_the_reference_alone(world: World) -> Non
     _keep(world, crab=PNG)
     work = _begun(world, "workspace:写真/crab")
     assert _pictures(work, INFO) == []
-    shown = build_request(work, INFO, Manner(), work.look(QUIET)).turns
+    shown = build_model_request(work, INFO, CallOptions(), work.look(QUIET)).turns
     assert any(
         "[image workspace:写真/crab]" in turn.text
         for turn in shown

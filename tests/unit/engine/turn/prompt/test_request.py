@@ -7,34 +7,38 @@ import pytest
 from opencrab.actions import speech
 from opencrab.actions.workspace import write
 from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
-from opencrab.domain.models.routing import Manner
+from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.turn.action import ActionResult
-from opencrab.domain.turn.record import Answer, Call, CallResult, CallState
+from opencrab.domain.turn.record import ActionCall, CallResult, CallState, ModelAnswer
 from opencrab.domain.value import Language
-from opencrab.engine.turn.prompt.request import build_request, render_history
-from opencrab.engine.turn.prompt.system_text import system_text, volatile
-from opencrab.engine.turn.work import Work
-from opencrab.ports.models.model import ChatMessage, ChatRequest, Returned
-from opencrab.ports.turn.journal import Boundary
+from opencrab.engine.turn.prompt.request import build_model_request, render_history
+from opencrab.engine.turn.prompt.system_text import system_text, volatile_text
+from opencrab.engine.turn.work import TurnWork
+from opencrab.ports.models.model import CallReturn, ChatMessage, ChatRequest
+from opencrab.ports.turn.journal import StepBoundary
 from tests.unit.engine.known_world import INFO, NOW, QUIET, World, line, took_step
 
-WRITE = Call(id="c1_0", name="ws_write", arguments={"path": "メモ.md", "content": "海"})
-READ = Call(id="c1_1", name="ws_read", arguments={"path": "メモ.md"})
+WRITE = ActionCall(id="c1_0", name="ws_write", arguments={"path": "メモ.md", "content": "海"})
+READ = ActionCall(id="c1_1", name="ws_read", arguments={"path": "メモ.md"})
 
 
-def request(work: Work, *instructions: Instruction) -> ChatRequest:
-    return build_request(work, INFO, Manner(), work.look(Boundary(None, instructions)))
+def request(work: TurnWork, *instructions: Instruction) -> ChatRequest:
+    return build_model_request(
+        work, INFO, CallOptions(), work.look(StepBoundary(None, instructions))
+    )
 
 
 def instruction(text: str, key: str = "i1") -> Instruction:
     return Instruction(id=key, session_id="s1", text=text, by="owner", line=9, at=NOW)
 
 
-def result(call: Call, outcome: ActionResult, state: CallState = CallState.COMPLETED) -> CallResult:
+def result(
+    call: ActionCall, outcome: ActionResult, state: CallState = CallState.COMPLETED
+) -> CallResult:
     return CallResult(n=2, call_id=call.id, name=call.name, state=state, result=outcome)
 
 
-def history(work: Work) -> list[ChatMessage | Returned]:
+def history(work: TurnWork) -> list[ChatMessage | CallReturn]:
     """What is shown before the facts of the moment."""
     return list(request(work).turns[:-1])
 
@@ -51,7 +55,9 @@ def test_the_order_is_schemas_system_history_steps_and_the_facts_of_the_moment(
 ) -> None:
     world.spoken(world.say("はじめまして")[0], "どうも")
     work = world.begun("メモして")
-    took_step(work, Answer(text="書きます", calls=(WRITE,)), result(WRITE, ActionResult.done(ok=1)))
+    took_step(
+        work, ModelAnswer(text="書きます", calls=(WRITE,)), result(WRITE, ActionResult.done(ok=1))
+    )
     made = request(work, instruction("急いで"))
     names = [schema.name for schema in made.actions]
     told = (action for group in (speech.group, write.group) for action in group.actions)
@@ -62,9 +68,9 @@ def test_the_order_is_schemas_system_history_steps_and_the_facts_of_the_moment(
         ChatMessage("assistant", "どうも"),
         ChatMessage("user", "太郎 (owner): メモして", name="owner"),
         ChatMessage("assistant", "書きます", calls=(WRITE,)),
-        Returned("c1_0", "ws_write", '{"ok": 1}'),
+        CallReturn("c1_0", "ws_write", '{"ok": 1}'),
         ChatMessage("user", "[オーナーからの指示] 急いで"),
-        ChatMessage("user", volatile(work, work.look(QUIET))),
+        ChatMessage("user", volatile_text(work, work.look(QUIET))),
     )
 
 
@@ -89,7 +95,7 @@ def test_two_renders_a_minute_apart_differ_only_in_the_last_part(agent: int, wor
 def test_a_step_only_adds_to_what_was_shown_before(world: World) -> None:
     work = world.begun("メモして")
     before = history(work)
-    took_step(work, Answer(calls=(WRITE,)), result(WRITE, ActionResult.done()))
+    took_step(work, ModelAnswer(calls=(WRITE,)), result(WRITE, ActionResult.done()))
     assert history(work)[: len(before)] == before
     assert len(history(work)) == len(before) + 2
 
@@ -142,7 +148,7 @@ def test_an_earlier_call_is_shown_together_with_its_result(
     (group,) = render_history((action_line(world, kept),), "mika", Language.JA)
     said, returned = group.messages
     assert isinstance(said, ChatMessage)
-    assert isinstance(returned, Returned)
+    assert isinstance(returned, CallReturn)
     (call,) = said.calls
     assert (call.name, call.arguments) == ("ws_read", arguments)
     assert (returned.call_id, returned.content) == (call.id, '{"content": "海"}')
@@ -165,24 +171,24 @@ def test_a_model_is_told_how_each_call_ended(
     outcome: ActionResult, state: CallState, content: dict[str, object], world: World
 ) -> None:
     work = world.begun()
-    took_step(work, Answer(calls=(WRITE,)), result(WRITE, outcome, state))
+    took_step(work, ModelAnswer(calls=(WRITE,)), result(WRITE, outcome, state))
     returned = history(work)[-1]
-    assert isinstance(returned, Returned)
+    assert isinstance(returned, CallReturn)
     assert json.loads(returned.content) == content
     assert "\\u" not in returned.content
 
 
 def test_results_stand_behind_their_calls_in_order(world: World) -> None:
     work, done = world.begun(), ActionResult.done()
-    took_step(work, Answer(calls=(WRITE, READ)), result(READ, done), result(WRITE, done))
+    took_step(work, ModelAnswer(calls=(WRITE, READ)), result(READ, done), result(WRITE, done))
     said, *returned = history(work)[-3:]
     assert isinstance(said, ChatMessage)
-    assert [each.call_id for each in returned if isinstance(each, Returned)] == ["c1_0", "c1_1"]
+    assert [each.call_id for each in returned if isinstance(each, CallReturn)] == ["c1_0", "c1_1"]
 
 
 def test_an_instruction_stays_where_it_was_heard(world: World) -> None:
     work = world.begun("調べて")
-    took_step(work, Answer(calls=(READ,)), result(READ, ActionResult.done()), heard=("i1",))
+    took_step(work, ModelAnswer(calls=(READ,)), result(READ, ActionResult.done()), heard=("i1",))
     first, second = instruction("急いで"), instruction("やっぱりゆっくり", "i2")
     shown = [
         each.text if isinstance(each, ChatMessage) else "→"

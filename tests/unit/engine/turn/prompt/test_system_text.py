@@ -11,14 +11,14 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.session import Participant, Session
-from opencrab.domain.models.routing import Basis, Routing, Use
+from opencrab.domain.models.routing import Routing, RoutingBasis, Use
 from opencrab.domain.value import Language
 from opencrab.engine.turn.prompt.system_text import (
     instruction_text,
-    models_note,
-    omission_note,
+    models_prompt_note,
+    omitted_history_note,
     system_text,
-    volatile,
+    volatile_text,
 )
 from tests.unit.engine.known_world import NOW, QUIET, WEBHOOK, World
 
@@ -89,11 +89,11 @@ def test_braces_in_a_purpose_stay_what_they_are(language: Language, words: str) 
 
 def test_the_facts_of_the_moment_are_said_in_the_agents_language(world: World) -> None:
     mika, ken = (world.work(turn) for turn in world.say("こんにちは"))
-    assert volatile(mika, mika.look(QUIET)) == (
+    assert volatile_text(mika, mika.look(QUIET)) == (
         "[状況の控え。誰の発言でもありません] 現在時刻 2026-02-17 09:00 UTC / 経路 rest / "
         "残りの思考回数 10 / この番の残り予算 $0.50 / models: scripted:rules"
     )
-    assert volatile(ken, ken.look(QUIET)) == (
+    assert volatile_text(ken, ken.look(QUIET)) == (
         "[Facts of the moment, said by nobody] now 2026-02-17 09:00 UTC / via rest / "
         "model calls left 10 / budget left for this turn $0.50 / models: scripted:rules"
     )
@@ -103,8 +103,10 @@ def test_the_facts_of_the_moment_move_on(world: World) -> None:
     work = world.begun(channel=WEBHOOK)
     work.turn = work.turn.replaced(attempts=3, spent=450_000)
     world.clock.advance(60)
-    assert "09:01 UTC / 経路 webhook:https://example.com/hook" in volatile(work, work.look(QUIET))
-    assert "残りの思考回数 7 / この番の残り予算 $0.05" in volatile(work, work.look(QUIET))
+    assert "09:01 UTC / 経路 webhook:https://example.com/hook" in volatile_text(
+        work, work.look(QUIET)
+    )
+    assert "残りの思考回数 7 / この番の残り予算 $0.05" in volatile_text(work, work.look(QUIET))
 
 
 def test_the_models_are_named_by_use_with_those_that_may_be_chosen() -> None:
@@ -114,7 +116,7 @@ def test_the_models_are_named_by_use_with_those_that_may_be_chosen() -> None:
         aliases={"smart": "anthropic:claude", "fast": "openai:mini"},
         selectable=("fast", "smart", "gone"),
     )
-    assert models_note(profile(Language.JA).agent, routing, Basis()) == (
+    assert models_prompt_note(profile(Language.JA).agent, routing, RoutingBasis()) == (
         " / models: thinking=smart, conversation+analysis+tool_calling+creative=openai:gpt"
         "; select_llm: fast smart"
     )
@@ -123,7 +125,9 @@ def test_the_models_are_named_by_use_with_those_that_may_be_chosen() -> None:
 @given(st.dictionaries(st.sampled_from(Use), st.text(min_size=1, max_size=90)))
 def test_what_is_said_of_models_takes_at_most_300_bytes(uses: dict[Use, str]) -> None:
     routing = Routing(default="海:" + "カニ" * 60, uses=uses)
-    assert len(models_note(profile(Language.JA).agent, routing, Basis()).encode()) <= 300
+    assert (
+        len(models_prompt_note(profile(Language.JA).agent, routing, RoutingBasis()).encode()) <= 300
+    )
 
 
 @pytest.mark.parametrize("language", Language)
@@ -159,4 +163,4 @@ def test_who_instructs_and_is_no_owner_is_named(
 )
 def test_instructions_and_gaps_are_marked(language: Language, instruction: str, gap: str) -> None:
     assert instruction_text(language, "急いで", Authority.OWNER, "太郎 (owner)") == instruction
-    assert omission_note(language, 3) == gap
+    assert omitted_history_note(language, 3) == gap

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from opencrab.domain import errors
 from opencrab.gateways.cli.connection.address import ServerAddress
 from opencrab.gateways.cli.connection.client import Client, path_of
-from opencrab.gateways.cli.language.sentences import Speech, Tongue
+from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog
 from tests.unit.gateways.cli.server import Server, ok, page, problem
 
 Handler = Callable[[httpx.Request], httpx.Response]
@@ -20,9 +20,11 @@ AWAY = "https://crab.example"
 
 
 def client_of(
-    answer: Handler, tongue: Tongue = Tongue.EN, url: str = HERE, key: str | None = "k"
+    answer: Handler, tongue: CliLanguage = CliLanguage.EN, url: str = HERE, key: str | None = "k"
 ) -> Client:
-    return Client(ServerAddress(url, key), Speech(tongue), transport=httpx.MockTransport(answer))
+    return Client(
+        ServerAddress(url, key), SentenceCatalog(tongue), transport=httpx.MockTransport(answer)
+    )
 
 
 def failing(error: Exception) -> Handler:
@@ -35,7 +37,7 @@ def failing(error: Exception) -> Handler:
 def test_a_request_carries_the_key_the_language_and_who_asks() -> None:
     server = Server()
     server.on("GET /agents/a1", ok({"id": "a1"}))
-    client_of(server.handle, Tongue.JA).get("agents", "a1")
+    client_of(server.handle, CliLanguage.JA).get("agents", "a1")
     headers = server.requests[0].headers
     assert headers["Authorization"] == "Bearer k"
     assert headers["Accept-Language"] == "ja"
@@ -132,14 +134,14 @@ def test_a_problem_is_the_error_that_it_stands_for(
 @pytest.mark.parametrize(
     ("tongue", "key", "message"),
     [
-        (Tongue.EN, "k", "does not accept this API key"),
-        (Tongue.JA, "k", "受け付けられませんでした"),
-        (Tongue.EN, None, "none was found"),
-        (Tongue.JA, None, "見つかりません"),
+        (CliLanguage.EN, "k", "does not accept this API key"),
+        (CliLanguage.JA, "k", "受け付けられませんでした"),
+        (CliLanguage.EN, None, "none was found"),
+        (CliLanguage.JA, None, "見つかりません"),
     ],
 )
 def test_a_wrong_key_and_no_key_are_two_things(
-    tongue: Tongue, key: str | None, message: str
+    tongue: CliLanguage, key: str | None, message: str
 ) -> None:
     client = client_of(lambda _: problem(401, "no"), tongue, key=key)
     with pytest.raises(errors.Unauthenticated, match=message) as raised:
@@ -150,18 +152,18 @@ def test_a_wrong_key_and_no_key_are_two_things(
 @pytest.mark.parametrize(
     ("tongue", "url", "answer", "message", "cure"),
     [
-        (Tongue.EN, HERE, httpx.ConnectError("no"), "nothing answers", "`make up`"),
-        (Tongue.JA, HERE, httpx.ConnectError("no"), "応答がありません", "`make up`"),
-        (Tongue.EN, AWAY, httpx.ConnectError("no"), "cannot be reached: no", "network"),
-        (Tongue.JA, AWAY, httpx.ConnectError("no"), "接続できません: no", "ネットワーク"),
-        (Tongue.EN, HERE, httpx.ReadTimeout("slow"), "too long", "again"),
-        (Tongue.JA, HERE, httpx.ReadTimeout("slow"), "時間がかかりすぎ", "もう一度"),
-        (Tongue.EN, HERE, httpx.RemoteProtocolError("cut"), "broke: cut", "again"),
-        (Tongue.JA, HERE, httpx.ReadError("cut"), "切れました: cut", "もう一度"),
+        (CliLanguage.EN, HERE, httpx.ConnectError("no"), "nothing answers", "`make up`"),
+        (CliLanguage.JA, HERE, httpx.ConnectError("no"), "応答がありません", "`make up`"),
+        (CliLanguage.EN, AWAY, httpx.ConnectError("no"), "cannot be reached: no", "network"),
+        (CliLanguage.JA, AWAY, httpx.ConnectError("no"), "接続できません: no", "ネットワーク"),
+        (CliLanguage.EN, HERE, httpx.ReadTimeout("slow"), "too long", "again"),
+        (CliLanguage.JA, HERE, httpx.ReadTimeout("slow"), "時間がかかりすぎ", "もう一度"),
+        (CliLanguage.EN, HERE, httpx.RemoteProtocolError("cut"), "broke: cut", "again"),
+        (CliLanguage.JA, HERE, httpx.ReadError("cut"), "切れました: cut", "もう一度"),
     ],
 )
 def test_a_connection_that_fails_is_explained(
-    tongue: Tongue, url: str, answer: Exception, message: str, cure: str
+    tongue: CliLanguage, url: str, answer: Exception, message: str, cure: str
 ) -> None:
     with pytest.raises(errors.Unavailable) as raised:
         client_of(failing(answer), tongue, url).get("agents")

@@ -12,15 +12,15 @@ from opencrab.gateways.cli.doctor.server_checks import (
     of_clocks,
     of_setup,
 )
-from opencrab.gateways.cli.language.sentences import Speech, Tongue
+from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog
 
-ENGLISH, JAPANESE = Speech(Tongue.EN), Speech(Tongue.JA)
+ENGLISH, JAPANESE = SentenceCatalog(CliLanguage.EN), SentenceCatalog(CliLanguage.JA)
 NOW = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 AWS = {"kind": "aws", "stage": "prod", "region": "us-east-1", "secrets": "ssm:/opencrab/prod/"}
 
 
 def findings(
-    setup: dict[str, Any], words: Speech = ENGLISH, now: datetime | None = NOW
+    setup: dict[str, Any], words: SentenceCatalog = ENGLISH, now: datetime | None = NOW
 ) -> dict[str, Finding]:
     return {finding.name: finding for finding in of_setup(words, setup, now)}
 
@@ -40,7 +40,9 @@ def beat(seconds: int) -> dict[str, Any]:
         (ENGLISH, {"kind": None, "x": None}, "?"),
     ],
 )
-def test_a_home_of_any_kind_is_shown(words: Speech, home: dict[str, Any], detail: str) -> None:
+def test_a_home_of_any_kind_is_shown(
+    words: SentenceCatalog, home: dict[str, Any], detail: str
+) -> None:
     assert findings({"home": home}, words)["home"] == Finding("home", CheckVerdict.WELL, detail)
 
 
@@ -71,7 +73,7 @@ def test_what_a_server_leaves_out_or_garbles_is_no_traceback(setup: dict[str, An
     ],
 )
 def test_a_model_is_cured_where_its_home_takes_keys_from(
-    words: Speech, home: dict[str, Any], cure: str
+    words: SentenceCatalog, home: dict[str, Any], cure: str
 ) -> None:
     for model, verdict in (
         ({}, CheckVerdict.WRONG),

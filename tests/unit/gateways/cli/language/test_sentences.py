@@ -13,7 +13,7 @@ from typer.main import get_command
 
 from opencrab.gateways import cli
 from opencrab.gateways.cli.app import build
-from opencrab.gateways.cli.language.sentences import Speech, Tongue, texts_in
+from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog, texts_in
 from tests.cases import for_each
 from tests.unit.gateways.cli.server import Program
 
@@ -22,8 +22,8 @@ JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 ALIKE = {"head_id", "story_title", "server_ok", "ask_language"}
 """Sentences of names and marks only, and the question which language it shall be."""
 
-ENGLISH = texts_in(Tongue.EN)["sentences"]
-JAPANESE_TEXTS = texts_in(Tongue.JA)
+ENGLISH = texts_in(CliLanguage.EN)["sentences"]
+JAPANESE_TEXTS = texts_in(CliLanguage.JA)
 SENTENCES = JAPANESE_TEXTS["sentences"]
 HELP_OF_HELP = "Show this message and exit."
 KEYS_AT = {
@@ -66,7 +66,7 @@ PAGES = dict(commands(get_command(build(lambda _: 0))))
 
 def test_each_sentence_exists_in_both_languages_once() -> None:
     assert list(ENGLISH) == list(SENTENCES)
-    for tongue in Tongue:
+    for tongue in CliLanguage:
         raw = (PACKAGE / "language" / f"{tongue}.json").read_text(encoding="utf-8")
         for texts in json.loads(raw, object_pairs_hook=list):
             keys = [key for key, _ in texts[1]]
@@ -74,7 +74,7 @@ def test_each_sentence_exists_in_both_languages_once() -> None:
 
 
 def test_english_help_is_written_at_the_commands() -> None:
-    assert set(texts_in(Tongue.EN)) == {"sentences"}
+    assert set(texts_in(CliLanguage.EN)) == {"sentences"}
     assert set(JAPANESE_TEXTS) == {"sentences", "terms", "help"}
 
 
@@ -115,9 +115,9 @@ def test_every_sentence_is_said_by_somebody() -> None:
 
 
 def test_a_word_of_opencrab_is_shown_as_a_word() -> None:
-    assert Speech(Tongue.EN).term("risk_tolerance") == "risk tolerance"
-    assert Speech(Tongue.JA).term("risk_tolerance") == "リスク許容度"
-    assert Speech(Tongue.JA).term("something new") == "something new"
+    assert SentenceCatalog(CliLanguage.EN).term("risk_tolerance") == "risk tolerance"
+    assert SentenceCatalog(CliLanguage.JA).term("risk_tolerance") == "リスク許容度"
+    assert SentenceCatalog(CliLanguage.JA).term("something new") == "something new"
 
 
 @for_each("path", sorted(PAGES))

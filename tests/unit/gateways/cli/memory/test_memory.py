@@ -6,10 +6,10 @@ import pytest
 
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.memory.memory import Earlier, Memory, Provenance
-from opencrab.domain.memory.search_row import Row, RowKind
+from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.gateways.rest.memory.curation import MemorySummary, MemoryView
 from opencrab.gateways.rest.memory.search import FoundView
-from opencrab.ports.memory.search import Found
+from opencrab.ports.memory.search import SearchHit
 from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
 from tests.unit.gateways.cli.views import NOW, agent_view
 
@@ -39,8 +39,8 @@ def found_view(text: str, excerpt: str = "", **changes: Any) -> dict[str, Any]:
     }
     why = facts.pop("why", ("words", "time"))
     scored = facts.pop("scored", True)
-    row = Row(at=NOW, text=text, **facts)
-    found = FoundView.of(Found(row, 3.456, why, excerpt), scored=scored)
+    row = SearchRow(at=NOW, text=text, **facts)
+    found = FoundView.of(SearchHit(row, 3.456, why, excerpt), scored=scored)
     return found.model_dump(mode="json")
 
 

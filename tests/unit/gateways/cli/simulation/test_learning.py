@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner, Result
 
-from opencrab.engine.simulation.learning.scores import Lessons
+from opencrab.engine.simulation.learning.scores import LearningTrialSummary
 from opencrab.gateways.cli.app import build
 from opencrab.gateways.cli.simulation.learning import MOST_SEEDS
 
@@ -36,7 +36,7 @@ def test_scripts_get_the_same_twice_and_many_worlds_together() -> None:
     assert first["seed"] == 4
     many = json.loads(run("--json", "--seeds", "2", "--lying").stdout)
     assert set(many) == {"lessons"}
-    lessons = Lessons.model_validate_json(json.dumps(many["lessons"]))
+    lessons = LearningTrialSummary.model_validate_json(json.dumps(many["lessons"]))
     assert (lessons.seeds, lessons.lying) == (2, True)
 
 

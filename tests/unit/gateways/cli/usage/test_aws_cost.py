@@ -3,7 +3,7 @@
 import pytest
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.usage.aws_cost import Sheet
+from opencrab.domain.usage.aws_cost import PriceSheet
 from tests.unit.domain.usage.test_aws_cost import table
 from tests.unit.gateways.cli.server import Program, Server
 
@@ -18,7 +18,7 @@ def program(program: Program) -> Program:
     uses = {"uses": {"write_units": 0.5}, "functions": {}}
     standing = {"alarms": 12, "kept_log_gb": 0.25}
     made = table(prices=prices, standing=standing, turn=uses, beat=uses, beat_seconds=29)
-    program.sheet = lambda: Sheet.of(made)
+    program.sheet = lambda: PriceSheet.of(made)
     return program
 
 
@@ -114,7 +114,7 @@ def test_numbers_that_make_no_sense_are_refused(program: Program, args: tuple[st
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_a_sheet_that_cannot_be_used_is_explained(program: Program, language: str) -> None:
-    def broken() -> Sheet:
+    def broken() -> PriceSheet:
         raise Invalid("the price sheet cannot be used: 'tax'", field="tax", cure="correct it")
 
     program.sheet = broken

@@ -10,15 +10,21 @@ import pytest
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.discord.community import REPLY, Community, InteractionReply, Spot, channel_of
+from opencrab.domain.discord.community import (
+    REPLY,
+    Community,
+    InteractionReply,
+    Spot,
+    discord_channel,
+)
 from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.erasure.request import Scope, Wish
 from opencrab.domain.errors import NeverSent, Unavailable
 from opencrab.domain.memory.memory import MEMORY, Memory, Provenance
 from opencrab.domain.value import Language
-from opencrab.engine.erasure.erase import forget
+from opencrab.engine.erasure.erase import erase_data
 from opencrab.engine.turn.pace import MessageOutcome
-from opencrab.gateways.discord.interactions.ask_command import Errand, errand_of
+from opencrab.gateways.discord.interactions.ask_command import AskIntent, errand_of
 from opencrab.gateways.discord.interactions.interaction import parse
 from tests.crash.outside import Reply as Said
 from tests.discord.recording import CHANNEL, GUILD, HANA, TARO
@@ -35,7 +41,7 @@ def test_a_question_becomes_a_turn_and_its_answer_goes_to_the_interaction(any_st
     stage.works()
     (heard,) = stage.room.heard
     assert (heard.text, heard.opens, heard.closes) == ("はい、元気です。", True, True)
-    assert heard.channel == channel_of(CHANNEL, raw["id"], awaited=True)
+    assert heard.channel == discord_channel(CHANNEL, raw["id"], awaited=True)
     turn = stage.turn_of(heard)
     assert (turn.source, turn.authority) == (Source.DISCORD, Authority.OWNER)
     assert turn.principal_id == f"discord-{TARO}"
@@ -87,7 +93,7 @@ def test_a_session_that_ends_before_the_question_comes_in_is_followed_by_another
     assert session is not None
     raw = stage.door.command("ask", agent="crab", text="二")
     reply = parse(json.dumps(raw)).reply
-    errand_of(stage.runtime, reply, lambda: Errand(agent_id="crab", session_id=session.id))
+    errand_of(stage.runtime, reply, lambda: AskIntent(agent_id="crab", session_id=session.id))
     stage.house.home.sessions.end(session.id, stage.house.clock.now())
     stage.does(raw)
     stage.does(raw)
@@ -237,7 +243,7 @@ def test_words_that_are_asked_about_are_forgotten_with_whoever_wrote_them(
     assert stage.lines()[2].quotes == (f"discord-{author}",)
     assert occurrences(house, tmp_path, words)
     stage.room.heard.clear()
-    report = forget(stage.runtime, "crab", Wish(scope=Scope.PERSON, id=f"discord-{author}"))
+    report = erase_data(stage.runtime, "crab", Wish(scope=Scope.PERSON, id=f"discord-{author}"))
     assert report.done
     assert occurrences(house, tmp_path, words) == []
     lines = stage.lines()
@@ -255,10 +261,10 @@ def test_what_was_given_up_of_a_forgotten_person_is_gone(stage: Stage, tmp_path:
     for raw in (hers, others):
         queue.bury(json.dumps(raw, ensure_ascii=False), group=CHANNEL, reason="given up")
     wish = Wish(scope=Scope.PERSON, id=f"discord-{HANA}")
-    assert forget(stage.runtime, "crab", wish).done
+    assert erase_data(stage.runtime, "crab", wish).done
     assert occurrences(house, tmp_path, "琥珀色の貝殻") == []
     assert [json.loads(body)["id"] for body, _ in queue.dead(9)] == [others["id"]]
-    assert forget(stage.runtime, "crab", Wish(scope=Scope.PERSON, id="somebody")).done
+    assert erase_data(stage.runtime, "crab", Wish(scope=Scope.PERSON, id="somebody")).done
     assert len(queue.dead(9)) == 1
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.discord.community import Community
-from opencrab.domain.document import INSTALLATION_FACTS, Fact
+from opencrab.domain.document import INSTALLATION_FACTS, Document
 from opencrab.gateways.discord.interactions.acks import CHOICES_ID, CHOICES_KIND
 from opencrab.gateways.discord.interactions.autocomplete import (
     MOST,
@@ -22,7 +22,7 @@ from tests.unit.gateways.discord.stage import Stage
 
 
 class Listed:
-    """As much of `ports.model.Directory` as is asked: two providers, one of them set up."""
+    """As much of `ports.model.ProviderDirectory` as is asked: two providers, one of them set up."""
 
     def __init__(self, models: int = 2) -> None:
         self._models = models
@@ -85,7 +85,7 @@ def test_there_is_an_end_to_what_is_offered(stage: Stage, count: int) -> None:
 def test_what_another_version_kept_is_replaced(stage: Stage) -> None:
     body = {"agents": [{"id": "x", "name": "x", "new": 1}]}
     stage.house.home.facts.commit(
-        Fact(owner=INSTALLATION_FACTS, kind=CHOICES_KIND, id=CHOICES_ID, body=body)
+        Document(owner=INSTALLATION_FACTS, kind=CHOICES_KIND, id=CHOICES_ID, body=body)
     )
     assert refresh_choices(stage.runtime)
     assert not kept(stage).get("agents")

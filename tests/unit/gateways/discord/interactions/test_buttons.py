@@ -32,7 +32,7 @@ def asks(stage: Stage) -> Ask:
         stage.house.home.agents.save(changed)
         stage.does(stage.door.command("ask", agent="crab", text="鐘を鳴らして"))
         stage.works()
-        (opened,) = approvals.page(stage.runtime.home.facts, decided=False)
+        (opened,) = approvals.page_of_approvals(stage.runtime.home.facts, decided=False)
         return opened
 
     return ask
@@ -90,7 +90,10 @@ def test_a_decision_counts_although_the_message_could_not_be_closed(
     raw = stage.door.press(f"oc:ap:{approval.id}:y")
     stage.discord.failing.append(Unavailable("gone"))
     assert stage.does(raw) is Ended.CONTINUE
-    assert approvals.find(stage.runtime.home.facts, approval.id).state is ApprovalState.APPROVED
+    assert (
+        approvals.find_approval(stage.runtime.home.facts, approval.id).state
+        is ApprovalState.APPROVED
+    )
     assert stage.does(raw, count=2) is Ended.FINISHED
     assert len(stage.texts) == 1
 
@@ -110,7 +113,10 @@ def test_nobody_else_decides(stage: Stage, asks: Ask, who: dict[str, Any]) -> No
     (told,) = stage.discord.told
     assert (told.how, told.message["flags"]) == ("follow_up", 64)
     assert told.text.startswith("⚠️ Only the owner")
-    assert approvals.find(stage.runtime.home.facts, approval.id).state is ApprovalState.PENDING
+    assert (
+        approvals.find_approval(stage.runtime.home.facts, approval.id).state
+        is ApprovalState.PENDING
+    )
 
 
 def test_the_owner_of_the_agent_decides(stage: Stage, asks: Ask) -> None:

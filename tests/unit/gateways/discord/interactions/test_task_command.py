@@ -8,12 +8,12 @@ import pytest
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.conversation.message import LineKind
-from opencrab.domain.discord.community import channel_of
+from opencrab.domain.discord.community import discord_channel
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.goals.goal import Goal, GoalStatus
 from opencrab.engine.goals import instructions
-from opencrab.engine.goals.instructions import Asker, goals
-from opencrab.engine.goals.pausing import goal_fact
+from opencrab.engine.goals.instructions import InstructionGiver, goals_of_agent
+from opencrab.engine.goals.pausing import stored_goal
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.models.model import ChatMessage
 from tests.crash.outside import Reply
@@ -34,11 +34,11 @@ def desk(stage: Stage) -> Stage:
 def given(desk: Stage, text: str = "メモを整理して", **more: Any) -> Goal:
     """Give an instruction; answers its goal."""
     desk.does(desk.door.command("task", agent="crab", instruction=text, of=more))
-    return goals(desk.runtime.home, "crab")[0]
+    return goals_of_agent(desk.runtime.home, "crab")[0]
 
 
 def goal(desk: Stage, label: str = "G1") -> Goal:
-    return goal_fact(desk.runtime.home.facts, "crab", label).read(Goal)
+    return stored_goal(desk.runtime.home.facts, "crab", label).read(Goal)
 
 
 def test_an_instruction_becomes_a_goal_whose_panel_is_the_answer(any_stage: Stage) -> None:
@@ -47,7 +47,7 @@ def test_an_instruction_becomes_a_goal_whose_panel_is_the_answer(any_stage: Stag
     raw = desk.door.command("task", agent="crab", instruction="メモを整理して")
     assert desk.does(raw) is MessageOutcome.FINISHED
     made = goal(desk)
-    assert made.channel == channel_of(CHANNEL, raw["id"])
+    assert made.channel == discord_channel(CHANNEL, raw["id"])
     assert (made.authority, made.door) == (Authority.OWNER, Source.DISCORD)
     assert desk.texts == []
     desk.delivers()
@@ -62,7 +62,7 @@ def test_the_same_instruction_twice_is_one_goal(any_stage: Stage) -> None:
     raw = desk.door.command("task", agent="crab", instruction="メモを整理して")
     desk.does(raw)
     desk.does(raw)
-    assert len(goals(desk.runtime.home, "crab")) == 1
+    assert len(goals_of_agent(desk.runtime.home, "crab")) == 1
 
 
 def test_an_instruction_that_waits_in_line_is_shown_at_once(desk: Stage) -> None:
@@ -87,7 +87,7 @@ def test_the_public_gives_none_and_is_told_what_it_can_do(
     )
     desk.does(raw)
     assert says in desk.texts[0]
-    assert goals(desk.runtime.home, "crab") == ()
+    assert goals_of_agent(desk.runtime.home, "crab") == ()
 
 
 def test_an_instruction_without_words_is_refused(desk: Stage) -> None:
@@ -193,8 +193,8 @@ def test_who_is_not_trusted_taints_the_turn_that_hears_them(
     desk: Stage, authority: Authority, *, taints: bool
 ) -> None:
     given(desk)
-    asker = Asker("discord-1", "花子", Source.DISCORD, authority)
-    instructions.steer(desk.runtime, "crab", "G1", "急いで", asker=asker, key="k")
+    asker = InstructionGiver("discord-1", "花子", Source.DISCORD, authority)
+    instructions.steer_goal(desk.runtime, "crab", "G1", "急いで", asker=asker, key="k")
     turn_id = goal(desk).turn_id
     assert turn_id is not None
     desk.works()
@@ -215,7 +215,7 @@ def test_an_instruction_whose_panel_cannot_be_told_of_is_tried_again(desk: Stage
     assert desk.does(raw, count=2) is MessageOutcome.FINISHED
     desk.delivers()
     assert [panel.goal for _, panel in desk.room.panels] == ["G1"]
-    assert len(goals(desk.runtime.home, "crab")) == 1
+    assert len(goals_of_agent(desk.runtime.home, "crab")) == 1
 
 
 def test_the_owner_may_change_any(desk: Stage) -> None:
@@ -289,6 +289,6 @@ def test_what_is_changed_elsewhere_is_shown_in_the_panel_too(desk: Stage) -> Non
     given(desk)
     desk.delivers()
     before = len(desk.room.panels)
-    instructions.pause(desk.runtime, "crab", "G1", by="owner")
+    instructions.pause_goal_by_label(desk.runtime, "crab", "G1", by="owner")
     desk.delivers()
     assert desk.room.panels[before][1].standing == "paused"

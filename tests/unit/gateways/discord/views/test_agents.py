@@ -5,10 +5,15 @@ import pytest
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import AgentStatus, Identity, Role
 from opencrab.domain.approvals.policy import ApprovalPolicy
-from opencrab.domain.discord.community import Person, channel_of
+from opencrab.domain.discord.community import Person, discord_channel
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.value import Language
-from opencrab.engine.goals.instructions import Asker, NewInstruction, cancel, undertake
+from opencrab.engine.goals.instructions import (
+    InstructionGiver,
+    NewInstruction,
+    cancel_goal,
+    start_instruction,
+)
 from tests.crash.outside import Reply, Script
 from tests.discord.recording import CHANNEL
 from tests.unit.engine.telling import plan
@@ -42,9 +47,13 @@ def busy(stage: Stage) -> None:
 
 
 def given(stage: Stage, person: Person, text: str, *, channel: str | None, key: str) -> str:
-    where = None if channel is None else channel_of(channel)
-    asker = Asker(person.principal_id, person.name, Source.DISCORD, Authority.OWNER, where)
-    goal = undertake(stage.runtime, "crab", NewInstruction(instruction=text), asker, key=key)
+    where = None if channel is None else discord_channel(channel)
+    asker = InstructionGiver(
+        person.principal_id, person.name, Source.DISCORD, Authority.OWNER, where
+    )
+    goal = start_instruction(
+        stage.runtime, "crab", NewInstruction(instruction=text), asker, key=key
+    )
     return goal.id
 
 
@@ -163,7 +172,7 @@ def test_open_goals_come_first_and_the_rest_is_counted(stage: Stage) -> None:
     for number in range(1, 13):
         given(stage, OWNER, f"仕事 {number} {HOSTILE * 3}", channel=None, key=str(number))
     for number in range(6, 13):
-        cancel(stage.runtime, "crab", f"G{number}", by="owner")
+        cancel_goal(stage.runtime, "crab", f"G{number}", by="owner")
     shown = answer(stage, "agent goals", language=Language.JA)
     names = [name.split()[0] for name in fields(shown)]
     assert names == ["G5", "G4", "G3", "G2", "G1", "G12", "G11", "G10"]

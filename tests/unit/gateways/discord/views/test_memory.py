@@ -14,8 +14,8 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid, NotFound, Refused
 from opencrab.domain.memory.memory import MEMORY, Memory
 from opencrab.domain.value import Language
-from opencrab.engine.conversation.channel_bindings import session_at
-from opencrab.engine.memory.curation import Memories, NewMemory
+from opencrab.engine.conversation.channel_bindings import session_bound_to_channel
+from opencrab.engine.memory.curation import MemoryCurator, NewMemory
 from tests.crash.outside import Reply
 from tests.discord.recording import CHANNEL, GUILD, HANA
 from tests.e2e.house import START
@@ -155,7 +155,7 @@ def test_a_confirmed_memory_is_gone(stage: Stage, language: Language) -> None:
     assert title == {Language.EN: "crab has forgotten", Language.JA: "crab は忘れました"}[language]
     assert HEARD[Hearing.PUBLIC] not in told(shown)
     with pytest.raises(NotFound):
-        Memories(stage.runtime, "crab").get("m-public")
+        MemoryCurator(stage.runtime, "crab").get("m-public")
     assert "public" not in found(stage, OWNER)
     assert "private" in found(stage, OWNER)
 
@@ -168,7 +168,7 @@ def test_everything_of_a_person_is_shown_and_then_forgotten(stage: Stage) -> Non
     shown = answer(stage, "memory forget", person=HANA, confirm=True)
     assert "has forgotten" in told(shown)
     assert "spoken" not in found(stage, OWNER)
-    session = session_at(stage.runtime.home, f"{KIND}.{CHANNEL}")
+    session = session_bound_to_channel(stage.runtime.home, f"{KIND}.{CHANNEL}")
     assert session is not None
     lines = stage.house.home.journal.lines(session.id, limit=100)
     assert all("夕凪" not in line.text for line in lines)
@@ -201,7 +201,7 @@ def test_an_unknown_memory_is_told_so(stage: Stage) -> None:
 
 def test_a_new_memory_of_the_owner_is_found_at_once(stage: Stage) -> None:
     new = NewMemory(content="夕凪の港は七番にある。")
-    Memories(stage.runtime, "crab", owner="owner").add(new)
+    MemoryCurator(stage.runtime, "crab", owner="owner").add(new)
     for person in (OWNER, USER, STRANGER):
         shown = told(answer(stage, "memory search", person, query="夕凪の港"))
         assert "夕凪の港は七番にある" in shown

@@ -11,13 +11,15 @@ from opencrab.domain.access.authority import Authority, Scope, Source
 from opencrab.domain.access.principal import Principal
 from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.errors import Invalid, Refused
-from opencrab.engine.conversation.live import PUBLIC, Visible, collect
+from opencrab.engine.conversation.live import PUBLIC, VisibleKinds, collect_visible_lines
 from opencrab.gateways.rest.conversation.lines import visible_to
 from opencrab.gateways.rest.http.access import Caller
 from opencrab.ports.turn.journal import Journal
 
 KINDS = st.lists(st.tuples(st.sampled_from(LineKind), st.sampled_from(Audience)), max_size=250)
-VISIBLE = st.builds(Visible, kinds=st.frozensets(st.sampled_from(LineKind)), private=st.booleans())
+VISIBLE = st.builds(
+    VisibleKinds, kinds=st.frozensets(st.sampled_from(LineKind)), private=st.booleans()
+)
 
 
 class Kept:
@@ -61,13 +63,13 @@ def caller(scope: Scope) -> Caller:
 
 @given(kinds=KINDS, visible=VISIBLE, limit=st.integers(1, 70), newest=st.booleans())
 def test_pages_together_are_all_that_may_be_seen(
-    kinds: list[tuple[LineKind, Audience]], visible: Visible, limit: int, *, newest: bool
+    kinds: list[tuple[LineKind, Audience]], visible: VisibleKinds, limit: int, *, newest: bool
 ) -> None:
     kept = Kept(kinds)
     found: list[Line] = []
     place: int | None = None
     for _ in range(len(kinds) + 2):
-        lines, place = collect(
+        lines, place = collect_visible_lines(
             cast("Journal", kept),
             "s",
             visible,
@@ -90,7 +92,7 @@ def test_a_long_hidden_stretch_ends_a_page_early_and_goes_on() -> None:
     place: int | None = 0
     pages, found = 0, list[str]()
     while place is not None:
-        lines, place = collect(kept, "s", Visible(), limit=50, after=place)
+        lines, place = collect_visible_lines(kept, "s", VisibleKinds(), limit=50, after=place)
         found += [line.text for line in lines]
         pages += 1
     assert found == ["行 2001"]
@@ -99,12 +101,14 @@ def test_a_long_hidden_stretch_ends_a_page_early_and_goes_on() -> None:
 
 @pytest.mark.parametrize("scope", Scope)
 def test_without_a_wish_everybody_sees_what_is_public(scope: Scope) -> None:
-    assert visible_to(caller(scope), None) == Visible(kinds=PUBLIC, private=False)
+    assert visible_to(caller(scope), None) == VisibleKinds(kinds=PUBLIC, private=False)
 
 
 def test_only_the_owner_names_private_kinds() -> None:
     kinds = frozenset({LineKind.ACTION, LineKind.SPEECH})
-    assert visible_to(caller(Scope.OWNER), " action,speech") == Visible(kinds=kinds, private=True)
+    assert visible_to(caller(Scope.OWNER), " action,speech") == VisibleKinds(
+        kinds=kinds, private=True
+    )
     assert not visible_to(caller(Scope.CHAT), "speech,system").private
     for scope in (Scope.CHAT, Scope.READ):
         with pytest.raises(Refused):

@@ -13,7 +13,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.turn import TurnStatus
-from opencrab.engine.conversation.live import Visible
+from opencrab.engine.conversation.live import VisibleKinds
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.conversation.server_sent_events import SessionFollower
 from opencrab.ports.conversation.feed import FeedEntry
@@ -97,7 +97,7 @@ def told(unfolding: Unfolding, *, feed: bool) -> list[dict[str, object]]:
     """What a client is told until two looks after the end."""
     home = SimpleNamespace(journal=unfolding, feed=unfolding if feed else None)
     runtime = cast("Runtime", SimpleNamespace(home=home))
-    progress = SessionFollower(runtime, "s", Visible(), 0)
+    progress = SessionFollower(runtime, "s", VisibleKinds(), 0)
     blocks, quiet = "", 0
     while quiet < 2:
         news = progress.news()

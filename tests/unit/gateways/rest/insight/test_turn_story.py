@@ -7,13 +7,13 @@ import pytest
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.turn.record import (
+    ActionCall,
     ActionIntent,
-    Answer,
     ApprovalDecision,
     ApprovalRequest,
-    Call,
     CallResult,
     CallState,
+    ModelAnswer,
     ModelIntent,
     ModelResult,
     Record,
@@ -22,8 +22,8 @@ from opencrab.domain.turn.record import (
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.gateways.rest.insight.turn_story import StepView, StoryView
 
-WRITE = Call(id="c", name="ws_write", arguments={"path": "秘密.md", "content": "蟹"})
-ANSWER = Answer(
+WRITE = ActionCall(id="c", name="ws_write", arguments={"path": "秘密.md", "content": "蟹"})
+ANSWER = ModelAnswer(
     text="書きますね", calls=(WRITE,), thought=Reflection(judgment="大事"), memory_update="蟹が好き"
 )
 ASKED = ModelIntent(n=1, model="m", request_hash="h", reserved=7)

@@ -8,10 +8,10 @@ from pydantic import Field
 from opencrab.actions.registry import Group
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused
-from opencrab.domain.goals.condition import require_checkable
+from opencrab.domain.goals.condition import require_checkable_conditions
 from opencrab.domain.goals.goal import (
     CHILDREN,
     DEPTH,
@@ -25,8 +25,13 @@ from opencrab.domain.goals.goal import (
     goal_key,
     with_plan,
 )
-from opencrab.domain.goals.plan import PLAN, plan_key, replan
-from opencrab.domain.goals.selection import PROMISES, require_deadline, require_room, room
+from opencrab.domain.goals.plan import PLAN, plan_key, replan_goal
+from opencrab.domain.goals.selection import (
+    PROMISES,
+    open_goal_limit,
+    require_goal_room,
+    require_valid_deadline,
+)
 from opencrab.domain.goals.value_estimate import Horizon, Worth
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.turn.action import ActionResult, Effect, GoalBegun
@@ -99,10 +104,10 @@ def set_purpose(arguments: SetPurpose, context: ActionContext) -> ActionResult:
 def add_goal(arguments: AddGoal, context: ActionContext) -> ActionResult:
     """Add a goal; then plan it with plan_goal and begin with start_task."""
     stored = context.reach.facts.get(context.agent.id, MIND, MIND)
-    fact = stored or Fact(owner=context.agent.id, kind=MIND, id=MIND, version=0, body={})
-    mind = fact.read(Mind)
+    fact = stored or Document(owner=context.agent.id, kind=MIND, id=MIND, version=0, body={})
+    mind = fact.read(AgentState)
     agenda = mind.agenda
-    require_deadline(arguments.deadline, context.clock.now())
+    require_valid_deadline(arguments.deadline, context.clock.now())
     _require_room(context, agenda, arguments.horizon)
     parent = _parent(context)
     turn, number = context.turn, agenda.last_number + 1
@@ -150,15 +155,15 @@ def _require_room(context: ActionContext, agenda: Agenda, horizon: Horizon) -> N
     authority = context.turn.authority
     if len(agenda.open) >= OPEN_GOALS:
         raise Conflict(f"you have {OPEN_GOALS} open goals", cure="reach or give up one first")
-    if authority is not Authority.SELF or len(agenda.open) < room(horizon, authority):
+    if authority is not Authority.SELF or len(agenda.open) < open_goal_limit(horizon, authority):
         return
     names = ((GOAL, goal_key(goal_id)) for goal_id in agenda.open)
     found = context.reach.facts.several(context.agent.id, *names)
     taken = sum(fact.read(Goal).horizon is horizon for fact in found)
-    require_room(horizon, taken, authority)
+    require_goal_room(horizon, taken, authority)
 
 
-def _parent(context: ActionContext) -> Fact | None:
+def _parent(context: ActionContext) -> Document | None:
     """The goal that this turn serves, which is to beget another one; raises Refused beyond that."""
     if context.goal is None:
         return None
@@ -188,7 +193,7 @@ def plan_goal(arguments: PlanGoal, context: ActionContext) -> ActionResult:
     fact, goal = _own_goal(context, arguments.goal_id)
     if goal.stuck:
         return _planned_anew(arguments, context)
-    require_checkable(arguments.tasks)
+    require_checkable_conditions(arguments.tasks)
     return _with_plan(context, fact, with_plan(goal, arguments.tasks))
 
 
@@ -199,13 +204,13 @@ def _planned_anew(arguments: PlanGoal, context: ActionContext) -> ActionResult:
             f"the plan of {goal.id} is fixed: somebody gave you that goal",
             cure="fail the task and report what could not be done",
         )
-    require_checkable(arguments.tasks)
-    anew, old = replan(goal, arguments.tasks, context.clock.now())
+    require_checkable_conditions(arguments.tasks)
+    anew, old = replan_goal(goal, arguments.tasks, context.clock.now())
     kept = new_fact(goal.agent_id, PLAN, plan_key(goal.id, old.revision), old)
     return _with_plan(context, fact, anew).keeping(kept)
 
 
-def _with_plan(context: ActionContext, fact: Fact, goal: Goal) -> ActionResult:
+def _with_plan(context: ActionContext, fact: Document, goal: Goal) -> ActionResult:
     """What keeps a goal with its new plan; raises Invalid where that is too dear."""
     _require_affordable(context, goal)
     own = context.goal is not None and context.goal.id == goal.id
@@ -236,7 +241,7 @@ def start_task(arguments: StartTask, context: ActionContext) -> ActionResult:
     return ActionResult.done(GoalBegun(goal=goal.id), goal_id=goal.id, begins="after this turn")
 
 
-def open_goal(context: ActionContext, goal_id: str) -> tuple[Fact, Goal]:
+def open_goal(context: ActionContext, goal_id: str) -> tuple[Document, Goal]:
     """A goal of the agent that has not ended; raises NotFound and Conflict."""
     fact = context.reach.facts.get(context.agent.id, GOAL, goal_key(goal_id))
     if fact is None:
@@ -247,7 +252,7 @@ def open_goal(context: ActionContext, goal_id: str) -> tuple[Fact, Goal]:
     return fact, goal
 
 
-def _own_goal(context: ActionContext, goal_id: str) -> tuple[Fact, Goal]:
+def _own_goal(context: ActionContext, goal_id: str) -> tuple[Document, Goal]:
     """A goal that whoever is behind this turn may plan and begin; raises Refused for another's."""
     fact, goal = open_goal(context, goal_id)
     turn = context.turn

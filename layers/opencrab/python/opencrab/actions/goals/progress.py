@@ -6,20 +6,20 @@ from pydantic import Field
 
 from opencrab.actions.goals.plan import group, open_goal
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.errors import Invalid
-from opencrab.domain.goals.condition import unmet
+from opencrab.domain.goals.condition import first_unmet_condition
 from opencrab.domain.goals.goal import (
     RECEIPTS,
+    ActionReceipt,
     Goal,
     GoalStatus,
     Line,
-    Receipt,
     Task,
     TaskId,
     TaskStatus,
-    completion,
     goal_message,
+    task_completion_percent,
     task_message,
 )
 from opencrab.domain.outcome import Outcome
@@ -136,7 +136,7 @@ def report(arguments: Report, context: ActionContext) -> ActionResult:
     ).keeping(fact.holding(ended))
 
 
-def _current(context: ActionContext, task_id: str) -> tuple[Fact, Goal, Task]:
+def _current(context: ActionContext, task_id: str) -> tuple[Document, Goal, Task]:
     """The task that this turn serves; nobody ends another one."""
     if context.goal is None:
         raise Invalid("this turn serves no task", cure="start_task begins one")
@@ -156,7 +156,7 @@ def _missing(context: ActionContext, goal: Goal, text: str) -> str | None:
         other = goal.task(task_id)
         return other is not None and other.status is TaskStatus.DONE
 
-    return unmet(text, lambda path: files.info(agent_id, path) is not None, is_done)
+    return first_unmet_condition(text, lambda path: files.info(agent_id, path) is not None, is_done)
 
 
 def _task_ended(
@@ -178,12 +178,14 @@ def _task_ended(
     ).keeping(fact.holding(changed))
 
 
-def _together(earlier: tuple[Receipt, ...], context: ActionContext) -> tuple[Receipt, ...]:
+def _together(
+    earlier: tuple[ActionReceipt, ...], context: ActionContext
+) -> tuple[ActionReceipt, ...]:
     return tuple(dict.fromkeys((*earlier, *context.receipts)))[:RECEIPTS]
 
 
 def _unconfirmed_claims(
-    arguments: Report, goal: Goal, known: tuple[Receipt, ...], language: Language
+    arguments: Report, goal: Goal, known: tuple[ActionReceipt, ...], language: Language
 ) -> tuple[str, ...]:
     """What the report claims and the journal does not know."""
     paths = {receipt.path for receipt in known if receipt.path is not None}
@@ -197,11 +199,11 @@ def _unconfirmed_claims(
 
 
 def _render_report(
-    arguments: Report, goal: Goal, known: tuple[Receipt, ...], language: Language
+    arguments: Report, goal: Goal, known: tuple[ActionReceipt, ...], language: Language
 ) -> str:
     """The report as people read it: the agent's words, then what the journal knows."""
     rows = [arguments.summary.strip(), "", *map(task_message, goal.tasks)]
-    rows.append(f"[{goal.id}] {goal.name} / {completion(goal.tasks)}%")
+    rows.append(f"[{goal.id}] {goal.name} / {task_completion_percent(goal.tasks)}%")
     paths = list(dict.fromkeys(receipt.path for receipt in known if receipt.path))
     if paths:
         rows.append(f"{_RESULTS[language]}: {', '.join(paths)}")

@@ -12,21 +12,26 @@ from pydantic import Field
 
 from opencrab.actions.registry import Group
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Invalid, NotFound, Refused, TooLarge
-from opencrab.domain.learning.skill_lifecycle import vouches
+from opencrab.domain.learning.skill_lifecycle import may_vouch_for_skill
 from opencrab.domain.memory.belief import BELIEF, CLAIM, EVIDENCE, Belief, Evidence, revise_belief
 from opencrab.domain.memory.belief_index import (
     BELIEFS,
     PEERS,
     belief_id,
+    belief_with_same_claim,
     outlook_change,
-    same_claim,
 )
-from opencrab.domain.memory.knowledge_graph import Edge, KnowledgeSource, Node, Relation
+from opencrab.domain.memory.knowledge_graph import (
+    KnowledgeEdge,
+    KnowledgeNode,
+    KnowledgeSource,
+    Relation,
+)
 from opencrab.domain.memory.knowledge_link import KnowledgeLink
 from opencrab.domain.memory.peer import INTERESTS, PEER, Peer, record_collaboration
-from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook, with_belief, with_peer
+from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs, with_belief, with_peer
 from opencrab.domain.memory.working_memory import (
     WORKING,
     WORKING_BYTES,
@@ -35,7 +40,7 @@ from opencrab.domain.memory.working_memory import (
 )
 from opencrab.domain.memory.write_policy import TAINTED_CONFIDENCE
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.text.plain import on_one_line, visible
+from opencrab.domain.text.plain import text_on_one_line, visible_text
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Identifier, Name, ShortText, Text, Unit, Value
 from opencrab.ports.paging import all_of
@@ -44,7 +49,7 @@ from opencrab.ports.turn.action import ActionContext
 ARGUMENT_BYTES = 6 * WORKING_BYTES
 """As much as working memory takes where JSON escapes every character."""
 
-Change = Callable[[Outlook], Outlook]
+Change = Callable[[SalientBeliefs], SalientBeliefs]
 
 _CONTENT = 2_000
 
@@ -95,7 +100,7 @@ def form_belief(arguments: FormBelief, context: ActionContext) -> ActionResult:
     """Keep one claim that you hold to be true; the same claim again confirms it."""
     new = _belief(arguments, context)
     held = dict(_beliefs(new.id, context))
-    name = same_claim(new, (fact.read(Belief) for fact in held.values()))
+    name = belief_with_same_claim(new, (fact.read(Belief) for fact in held.values()))
     if name is None:
         if len(held) >= BELIEFS:
             raise Refused(
@@ -151,11 +156,11 @@ def note_working_memory(arguments: NoteWorkingMemory, context: ActionContext) ->
     stored = context.reach.facts.get(context.agent.id, WORKING, WORKING)
     turn = context.turn
     new = WorkingMemory.model_construct(
-        text=visible(arguments.content),
+        text=visible_text(arguments.content),
         turn_id=turn.id,
         session_id=context.session.id,
         person_id=turn.principal_id,
-        tainted=not vouches(turn),
+        tainted=not may_vouch_for_skill(turn),
         at=context.clock.now(),
     )
     after = write_working_memory(
@@ -174,7 +179,7 @@ def note_working_memory(arguments: NoteWorkingMemory, context: ActionContext) ->
 )
 def link_knowledge(arguments: LinkKnowledge, context: ActionContext) -> ActionResult:
     """Keep how one thing relates to another; saying it again makes the relation stronger."""
-    content = visible(arguments.content)
+    content = visible_text(arguments.content)
     if len(content) > _CONTENT:
         raise TooLarge(
             f"content has {len(content)} characters, at most {_CONTENT} are allowed",
@@ -183,20 +188,20 @@ def link_knowledge(arguments: LinkKnowledge, context: ActionContext) -> ActionRe
         )
     now, turn = context.clock.now(), context.turn
     node = partial(
-        Node,
+        KnowledgeNode,
         id="",
         source=KnowledgeSource.INFERENCE,
-        tainted=not vouches(turn),
+        tainted=not may_vouch_for_skill(turn),
         turn_id=turn.id,
         session_id=context.session.id,
         person_id=turn.principal_id,
         updated_at=now,
     )
-    edge = Edge(
+    edge = KnowledgeEdge(
         origin="",
         target="",
         relation=arguments.relation,
-        tainted=not vouches(turn),
+        tainted=not may_vouch_for_skill(turn),
         turn_id=turn.id,
         updated_at=now,
     )
@@ -237,7 +242,7 @@ def rate_peer(arguments: RatePeer, context: ActionContext) -> ActionResult:
     here = "" if context.session.created_by == agent_id else context.session.id
     outcome = Outcome(arguments.outcome)
     after = record_collaboration(earlier, outcome, here, context.clock.now()).replaced(
-        **given, tainted=earlier.tainted or not vouches(context.turn)
+        **given, tainted=earlier.tainted or not may_vouch_for_skill(context.turn)
     )
     fact = stored.holding(after) if stored else new_fact(agent_id, PEER, peer_id, after)
     told = ActionResult.done(
@@ -259,7 +264,7 @@ def _belief(arguments: FormBelief, context: ActionContext) -> Belief:
             cure="say one thing in one sentence",
         )
     now, turn = context.clock.now(), context.turn
-    tainted = not vouches(turn)
+    tainted = not may_vouch_for_skill(turn)
     confidence = 0.5 if arguments.confidence is None else arguments.confidence
     return Belief(
         id=belief_id(claim),
@@ -276,13 +281,13 @@ def _belief(arguments: FormBelief, context: ActionContext) -> Belief:
 
 def _evidence(given: tuple[str, ...], context: ActionContext) -> tuple[str, ...]:
     """What is said to speak for or against something, and the turn in which it was."""
-    shown = (on_one_line(each) for each in given)
+    shown = (text_on_one_line(each) for each in given)
     said = dict.fromkeys(each for each in shown if each)
     return (*tuple(said)[: EVIDENCE - 1], context.turn.id)
 
 
 def _require_vouching(known: Belief, context: ActionContext) -> None:
-    if not known.tainted and not vouches(context.turn):
+    if not known.tainted and not may_vouch_for_skill(context.turn):
         raise Refused(
             f"what others said neither confirms nor refutes belief {known.id!r}",
             cure="test it in a turn in which you have read no foreign words",
@@ -290,7 +295,7 @@ def _require_vouching(known: Belief, context: ActionContext) -> None:
 
 
 def _keeping_belief(
-    fact: Fact, belief: Belief, context: ActionContext, *, confirmed: bool
+    fact: Document, belief: Belief, context: ActionContext, *, confirmed: bool
 ) -> ActionResult:
     outlook = _outlook(context, lambda outlook: with_belief(outlook, belief))
     return _belief_result(belief, confirmed=confirmed).keeping(fact, *outlook)
@@ -301,15 +306,15 @@ def _belief_result(belief: Belief, *, confirmed: bool) -> ActionResult:
     return ActionResult.done(**told, confirmed=confirmed, tainted=belief.tainted)
 
 
-def _outlook(context: ActionContext, change: Change) -> tuple[Fact, ...]:
+def _outlook(context: ActionContext, change: Change) -> tuple[Document, ...]:
     """What the agent has at hand of all this, where that changes."""
     agent_id = context.agent.id
     stored = context.reach.facts.get(agent_id, OUTLOOK, OUTLOOK)
-    before = stored.read(Outlook) if stored else Outlook()
+    before = stored.read(SalientBeliefs) if stored else SalientBeliefs()
     return outlook_change(agent_id, stored, change(before))
 
 
-def _beliefs(name: str, context: ActionContext) -> Iterator[tuple[str, Fact]]:
+def _beliefs(name: str, context: ActionContext) -> Iterator[tuple[str, Document]]:
     """The belief of an id, or all that are held where there is none."""
     stored = context.reach.facts.get(context.agent.id, BELIEF, name)
     if stored is not None:
@@ -323,12 +328,12 @@ def _count(context: ActionContext, kind: str) -> int:
     return sum(1 for _ in _all(context, kind))
 
 
-def _all(context: ActionContext, kind: str) -> Iterator[Fact]:
+def _all(context: ActionContext, kind: str) -> Iterator[Document]:
     return all_of(context.reach.facts, context.agent.id, kind)
 
 
 def _label(field: str, given: str) -> str:
-    label = on_one_line(given)
+    label = text_on_one_line(given)
     if not label:
         raise Invalid(f"{field} is blank", field=field, cure="name it in visible words")
     return label

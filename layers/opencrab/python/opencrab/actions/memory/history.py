@@ -13,12 +13,12 @@ from opencrab.domain.access.impact import Impact
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.memory.search_row import (
-    Clearance,
-    Row,
     RowKind,
-    clearance,
-    row_of,
-    row_of_summary,
+    SearchClearance,
+    SearchRow,
+    search_clearance,
+    search_row_of_line,
+    search_row_of_summary,
 )
 from opencrab.domain.memory.summary import SUMMARY, Summary, summary_key
 from opencrab.domain.turn.action import ActionResult, Effect
@@ -71,7 +71,7 @@ class _Wanted:
 def browse_history(arguments: BrowseHistory, context: ActionContext) -> ActionResult:
     """Read the past: a list of summaries, one by id, or lines by id or from `first` to `last`."""
     wanted = arguments.id.strip()
-    cleared = clearance(context.turn.authority, context.session, context.turn.principal_id)
+    cleared = search_clearance(context.turn.authority, context.session, context.turn.principal_id)
     if _SUMMARY_ID.fullmatch(wanted):
         return _read_summary(wanted.upper(), arguments.first or 1, context, cleared)
     if line := _LINE_ID.fullmatch(wanted):
@@ -117,14 +117,14 @@ def _session(session_id: str, context: ActionContext) -> Session:
     return session
 
 
-def _lines(wanted: _Wanted, context: ActionContext, cleared: Clearance) -> ActionResult:
+def _lines(wanted: _Wanted, context: ActionContext, cleared: SearchClearance) -> ActionResult:
     lines = context.reach.history.lines(
         wanted.session.id,
         after=wanted.first - 1,
         before=wanted.last + 1,
         limit=wanted.last - wanted.first + 1,
     )
-    rows = (row_of(line, wanted.session, context.agent.id) for line in lines)
+    rows = (search_row_of_line(line, wanted.session, context.agent.id) for line in lines)
     heard = [row for row in rows if row is not None and cleared.allows(row)]
     shown, cut = _fitting(heard)
     told: dict[str, Any] = {"session_id": wanted.session.id, "lines": shown}
@@ -139,13 +139,13 @@ def _lines(wanted: _Wanted, context: ActionContext, cleared: Clearance) -> Actio
     return ActionResult.done(**told).replaced(taint=tainted)
 
 
-def _is_open(session: Session, cleared: Clearance) -> bool:
+def _is_open(session: Session, cleared: SearchClearance) -> bool:
     """Whether what is said in a session may be heard."""
-    said = Row(session.id, 1, RowKind.SPEECH, session.hearing, "", "", session.created_at, "")
+    said = SearchRow(session.id, 1, RowKind.SPEECH, session.hearing, "", "", session.created_at, "")
     return cleared.allows(replace(said, guild_id=session.guild_id or ""))
 
 
-def _fitting(rows: Iterable[Row]) -> tuple[list[dict[str, Any]], Row | None]:
+def _fitting(rows: Iterable[SearchRow]) -> tuple[list[dict[str, Any]], SearchRow | None]:
     """As many rows as one answer holds, and the first that it does not."""
     shown, room = list[dict[str, Any]](), SHOWN_BYTES
     for row in rows:
@@ -162,12 +162,12 @@ def _fitting(rows: Iterable[Row]) -> tuple[list[dict[str, Any]], Row | None]:
 
 
 def _read_summary(
-    summary_id: str, first: int, context: ActionContext, cleared: Clearance
+    summary_id: str, first: int, context: ActionContext, cleared: SearchClearance
 ) -> ActionResult:
     """A summary from a character of its text on, as much as fits."""
     fact = context.reach.facts.get(context.agent.id, SUMMARY, summary_key(summary_id))
     summary = None if fact is None else fact.read(Summary)
-    if summary is None or not cleared.allows(row_of_summary(summary)):
+    if summary is None or not cleared.allows(search_row_of_summary(summary)):
         raise NotFound(
             f"there is no summary {summary_id!r}",
             field="id",
@@ -191,7 +191,7 @@ def _beginning(text: str) -> str:
     return text
 
 
-def _list_summaries(before: str, context: ActionContext, cleared: Clearance) -> ActionResult:
+def _list_summaries(before: str, context: ActionContext, cleared: SearchClearance) -> ActionResult:
     """The newest summaries that may be heard, and where the next page begins."""
     if before and not _SUMMARY_ID.fullmatch(before):
         raise Invalid(f"{before[:100]!r} is no id", field="before", cure="ids look like S12")
@@ -204,14 +204,16 @@ def _list_summaries(before: str, context: ActionContext, cleared: Clearance) -> 
     return ActionResult.done(**told).replaced(taint=any(summary.tainted for summary in heard))
 
 
-def _visible_summaries(key: str, context: ActionContext, cleared: Clearance) -> Iterator[Summary]:
+def _visible_summaries(
+    key: str, context: ActionContext, cleared: SearchClearance
+) -> Iterator[Summary]:
     """Summaries that may be heard, the newest first; of others nobody learns how many there are."""
     for _ in range(_PAGES):
         page = context.reach.facts.page(
             context.agent.id, SUMMARY, after=key, limit=_SCANNED, newest_first=True
         )
         found = (fact.read(Summary) for fact in page)
-        yield from (each for each in found if cleared.allows(row_of_summary(each)))
+        yield from (each for each in found if cleared.allows(search_row_of_summary(each)))
         if len(page) < _SCANNED:
             return
         key = page[-1].id

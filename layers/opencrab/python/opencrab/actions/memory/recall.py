@@ -25,15 +25,15 @@ from opencrab.domain.access.impact import Impact
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Conflict, Invalid
-from opencrab.domain.learning.change import memory_percent
+from opencrab.domain.learning.change import memory_holdout_percent
 from opencrab.domain.memory.memory import MEMORY, Category, Memory, MemoryContent
-from opencrab.domain.memory.search_row import RowKind, clearance
-from opencrab.domain.memory.write_policy import SUMMARIES, refusal
-from opencrab.domain.statistics.hash_bucket import coin
+from opencrab.domain.memory.search_row import RowKind, search_clearance
+from opencrab.domain.memory.write_policy import SUMMARIES, memory_refusal
+from opencrab.domain.statistics.hash_bucket import hash_fraction
 from opencrab.domain.turn.action import ActionResult, Effect, FileWritten, MemoriesFound
 from opencrab.domain.value import ShortText, Unit, Value
 from opencrab.domain.workspace.path import workspace_path
-from opencrab.ports.memory.search import MOST_FOUND, Found, Query
+from opencrab.ports.memory.search import MOST_FOUND, SearchHit, SearchQuery
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext, json_bytes, one_line
 from opencrab.ports.workspace.files import ABSENT
 
@@ -134,7 +134,7 @@ def summarize_and_save(arguments: SummarizeAndSave, context: ActionContext) -> A
     path = workspace_path(arguments.filename) if arguments.filename else ""
     category = f"{arguments.summary_type[:32]}{SUMMARIES}"
     memory = new_memory(context, category, arguments.content, path=path)
-    reason = refusal(memory)
+    reason = memory_refusal(memory)
     if reason is not None:
         return refuse_memory(reason, context)
     # Nothing that is there is changed: what has written a file cannot begin again on a conflict.
@@ -177,8 +177,8 @@ def forget_memory(arguments: ForgetMemory, context: ActionContext) -> ActionResu
 
 
 def _left(
-    found: tuple[Found, ...], query: Query, context: ActionContext
-) -> tuple[tuple[Found, ...], bool, bool]:
+    found: tuple[SearchHit, ...], query: SearchQuery, context: ActionContext
+) -> tuple[tuple[SearchHit, ...], bool, bool]:
     """What a search may show, whether the coin had something to hide, and whether it did.
 
     The coin falls once for a turn, and leaves the memories out of all its searches. Whoever asks
@@ -186,19 +186,19 @@ def _left(
     memories do not come by a search. Where nothing is left to chance, no turn is compared either.
     """
     others = tuple(each for each in found if each.row.kind is not RowKind.MEMORY)
-    percent = memory_percent(context.mind, context.trials)
+    percent = memory_holdout_percent(context.mind, context.trials)
     could_hide = percent > 0 and len(others) < len(found) and query.kinds != {RowKind.MEMORY}
-    hidden = could_hide and coin("memory", context.turn.id) * 100 < percent
+    hidden = could_hide and hash_fraction("memory", context.turn.id) * 100 < percent
     return (others if hidden else found), could_hide, hidden
 
 
-def _query(arguments: SearchMyHistory, context: ActionContext) -> Query:
+def _query(arguments: SearchMyHistory, context: ActionContext) -> SearchQuery:
     """What the model asks for, as far as the turn may find it."""
     turn, session = context.turn, context.session
     since, until = arguments.since, arguments.until
-    return Query(
+    return SearchQuery(
         text=arguments.query,
-        clearance=clearance(turn.authority, session, turn.principal_id),
+        clearance=search_clearance(turn.authority, session, turn.principal_id),
         limit=arguments.limit,
         session_id=arguments.session_id or None,
         kinds=_kinds(arguments.kind),
@@ -250,7 +250,7 @@ def _write_summary_file(path: str, text: str, context: ActionContext) -> FileWri
 
 
 def _render_hits(
-    found: Iterable[Found], query: Query, context: ActionContext
+    found: Iterable[SearchHit], query: SearchQuery, context: ActionContext
 ) -> list[dict[str, Any]]:
     """What was found as the model reads it, as much as fits; memories come with their ids.
 
@@ -269,7 +269,7 @@ def _render_hits(
     return shown
 
 
-def _render_hit(found: Found, context: ActionContext) -> dict[str, Any]:
+def _render_hit(found: SearchHit, context: ActionContext) -> dict[str, Any]:
     row = found.row
     told: dict[str, Any] = {
         "id": row.id,
@@ -285,7 +285,7 @@ def _render_hit(found: Found, context: ActionContext) -> dict[str, Any]:
     return told
 
 
-def _excerpt(found: Found) -> str:
+def _excerpt(found: SearchHit) -> str:
     """The row with its neighbours, or alone where they would push it out."""
     if 0 < len(found.excerpt) <= SHOWN_CHARACTERS:
         return found.excerpt

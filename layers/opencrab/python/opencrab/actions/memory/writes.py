@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents import core_memory
-from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.document import FACTS_AT_ONCE, Fact, new_fact
+from opencrab.domain.document import FACTS_AT_ONCE, Document, new_fact
 from opencrab.domain.erasure.request import FORGOTTEN, MARKS_KEPT, ErasureMark, Scope
 from opencrab.domain.errors import Invalid, NotFound, Refused, Unavailable
 from opencrab.domain.memory import write_policy
@@ -15,15 +15,22 @@ from opencrab.domain.memory.memory import (
     LINKS,
     MEMORY,
     REWRITTEN,
+    IndexRewrite,
     Memory,
     Provenance,
-    Rewritten,
 )
-from opencrab.domain.memory.search_row import RowKind, clearance, row_of_memory
-from opencrab.domain.memory.write_policy import GATE, MEMORIES, RECOUNTED, Gate, Reason, Ruling
+from opencrab.domain.memory.search_row import RowKind, search_clearance, search_row_of_memory
+from opencrab.domain.memory.write_policy import (
+    GATE,
+    MEMORIES,
+    RECOUNTED,
+    MemoryCounts,
+    Reason,
+    Ruling,
+)
 from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.value import Language, Unit
-from opencrab.ports.memory.search import Query
+from opencrab.ports.memory.search import SearchQuery
 from opencrab.ports.paging import all_of
 from opencrab.ports.turn.action import ActionContext
 
@@ -53,15 +60,15 @@ def new_memory(
         raise Invalid("content is blank", field="content", cure="write what is to be kept")
     now, turn, session = context.clock.now(), context.turn, context.session
     done = (receipt.action for receipt in context.receipts)
-    whose = write_policy.provenance(turn.authority, taint=turn.taint, actions=done)
+    whose = write_policy.memory_provenance(turn.authority, taint=turn.taint, actions=done)
     return Memory(
         id=context.clock.new_id(),
         category=category,
         content=content,
         provenance=whose,
-        confidence=write_policy.confidence(whose, taint=turn.taint),
+        confidence=write_policy.memory_confidence(whose, taint=turn.taint),
         importance=0.5 if importance is None else importance,
-        hearing=write_policy.hearing(hearing, turn.authority, session, taint=turn.taint),
+        hearing=write_policy.memory_audience(hearing, turn.authority, session, taint=turn.taint),
         guild_id=session.guild_id,
         path=path,
         tainted=turn.taint,
@@ -86,7 +93,7 @@ def take_in(
     similar = [
         memory
         for memory in (fact.read(Memory) for fact in facts.values())
-        if _may_touch(memory, context) or not write_policy.may_change(new, memory)
+        if _may_touch(memory, context) or not write_policy.may_change_memory(new, memory)
     ]
     replaced = target.read(Memory) if target is not None else None
     verdict = write_policy.judge_memory(new, similar, replaces=replaced)
@@ -101,7 +108,7 @@ def refuse_memory(reason: Reason, context: ActionContext) -> ActionResult:
     return ActionResult.failed(write_policy.CURES[reason]).keeping(_gate_fact(counted, context))
 
 
-def count_one_more(context: ActionContext) -> Fact:
+def count_one_more(context: ActionContext) -> Document:
     """The gate after one more memory; raises Refused when the agent keeps as many as it may."""
     gate = _gate(context)
     if gate.kept >= MEMORIES:
@@ -116,22 +123,22 @@ def count_one_more(context: ActionContext) -> Fact:
     return _gate_fact(gate.changed(1), context)
 
 
-def drop(fact: Fact, context: ActionContext) -> ActionResult:
+def drop(fact: Document, context: ActionContext) -> ActionResult:
     """A memory that is forgotten: marked, so that every copy of an index drops it, and removed.
 
     It leaves the mind and, as far as one transaction has room, the memories that link it; what is
     linked and gone is shown nowhere.
     """
     agent_id, memory, now = context.agent.id, fact.read(Memory), context.clock.now()
-    mark = ErasureMark(scope=Scope.MEMORY, refs=(row_of_memory(memory).id,), at=now)
+    mark = ErasureMark(scope=Scope.MEMORY, refs=(search_row_of_memory(memory).id,), at=now)
     marked = new_fact(
         agent_id, FORGOTTEN, context.clock.new_id(), mark, expires_at=now + MARKS_KEPT
     )
     changes = [fact.removed(), marked, _gate_fact(_gate(context).changed(-1), context)]
     stored = context.reach.facts.get(agent_id, MIND, MIND)
     if stored is not None:
-        mind = stored.read(Mind)
-        without = core_memory.without_memory(mind, memory.id)
+        mind = stored.read(AgentState)
+        without = core_memory.without_core_memory(mind, memory.id)
         changes.extend([stored.holding(without)] if without != mind else [])
     for linked_id in memory.links:
         linked = context.reach.facts.get(agent_id, MEMORY, linked_id)
@@ -145,7 +152,7 @@ def drop(fact: Fact, context: ActionContext) -> ActionResult:
     return result.keeping(*changes)
 
 
-def require_memory(memory_id: str, context: ActionContext, *, to_change: bool = False) -> Fact:
+def require_memory(memory_id: str, context: ActionContext, *, to_change: bool = False) -> Document:
     """A memory that the present turn may know of; raises NotFound for every other one.
 
     On a user's word only what that user said is changed or forgotten: raises Refused for the rest.
@@ -171,12 +178,12 @@ def require_memory(memory_id: str, context: ActionContext, *, to_change: bool = 
 def may_hear(memory: Memory, context: ActionContext) -> bool:
     """Whether a memory may be told in the present turn."""
     turn = context.turn
-    cleared = clearance(turn.authority, context.session, turn.principal_id)
+    cleared = search_clearance(turn.authority, context.session, turn.principal_id)
     if cleared.whole:
         return True
     users = memory.provenance is Provenance.USER and bool(cleared.person_id)
     own = users and memory.person_id == cleared.person_id
-    told = memory.hearing is not Hearing.PRIVATE and cleared.allows(row_of_memory(memory))
+    told = memory.hearing is not Hearing.PRIVATE and cleared.allows(search_row_of_memory(memory))
     return own or told
 
 
@@ -192,19 +199,19 @@ def _may_touch(memory: Memory, context: ActionContext) -> bool:
 def _store_memory(
     ruling: Ruling,
     memory: Memory,
-    facts: dict[str, Fact],
-    linked: list[Fact],
+    facts: dict[str, Document],
+    linked: list[Document],
     context: ActionContext,
 ) -> ActionResult:
     """What the gate let through, with all that has to change with it."""
-    category = write_policy.category(memory.category, context.turn.authority)
+    category = write_policy.memory_category(memory.category, context.turn.authority)
     demoted = category != memory.category
     memory = _linking(memory.replaced(category=category), linked)
     stored, agent_id = facts.get(memory.id), context.agent.id
     if stored is None:
         changes = [new_fact(agent_id, MEMORY, memory.id, memory), count_one_more(context)]
     else:
-        told_of = Rewritten(refs=(memory.id,))
+        told_of = IndexRewrite(refs=(memory.id,))
         until = context.clock.now() + MARKS_KEPT
         said = new_fact(agent_id, REWRITTEN, context.clock.new_id(), told_of, expires_at=until)
         changes = [stored.holding(memory), said]
@@ -224,12 +231,12 @@ def _store_memory(
     return ActionResult.done(**told).keeping(*changes)
 
 
-def _similar(new: Memory, context: ActionContext) -> dict[str, Fact]:
+def _similar(new: Memory, context: ActionContext) -> dict[str, Document]:
     """Stored memories that are most like a new one; none while the index cannot be reached.
 
     What is saved twice can be merged later; what is not saved is lost.
     """
-    query = Query(new.content, kinds=frozenset({RowKind.MEMORY}), limit=SIMILAR)
+    query = SearchQuery(new.content, kinds=frozenset({RowKind.MEMORY}), limit=SIMILAR)
     try:
         found = context.reach.search.search(context.agent.id, query)
     except Unavailable:
@@ -238,7 +245,7 @@ def _similar(new: Memory, context: ActionContext) -> dict[str, Fact]:
     return {fact.id: fact for fact in facts if fact is not None}
 
 
-def _similar_excerpts(facts: Iterable[Fact], context: ActionContext) -> list[dict[str, str]]:
+def _similar_excerpts(facts: Iterable[Document], context: ActionContext) -> list[dict[str, str]]:
     """Memories on the same subject, for an author who knows that one of them no longer holds."""
     heard = (memory for fact in facts if may_hear(memory := fact.read(Memory), context))
     clean = [memory for memory in heard if not memory.tainted]
@@ -248,38 +255,38 @@ def _similar_excerpts(facts: Iterable[Fact], context: ActionContext) -> list[dic
     ]
 
 
-def _mind(memory: Memory, context: ActionContext) -> tuple[Fact, ...]:
+def _mind(memory: Memory, context: ActionContext) -> tuple[Document, ...]:
     """The mind, where the memory changes what it holds."""
     agent_id = context.agent.id
     stored = context.reach.facts.get(agent_id, MIND, MIND)
-    mind = stored.read(Mind) if stored else Mind()
-    aware = core_memory.with_memory(mind, memory)
+    mind = stored.read(AgentState) if stored else AgentState()
+    aware = core_memory.with_core_memory(mind, memory)
     if aware == mind:
         return ()
     return (stored.holding(aware) if stored else new_fact(agent_id, MIND, MIND, aware),)
 
 
-def _linking(memory: Memory, linked: list[Fact]) -> Memory:
+def _linking(memory: Memory, linked: list[Document]) -> Memory:
     ids = dict.fromkeys((*memory.links, *(fact.id for fact in linked)))
     ids.pop(memory.id, None)
     return memory.replaced(links=tuple(ids)[-LINKS:])
 
 
-def _linked_back(fact: Fact, memory: Memory) -> tuple[Fact, ...]:
+def _linked_back(fact: Document, memory: Memory) -> tuple[Document, ...]:
     """The other end of a link, where the memory's word may change it and it does."""
     other = fact.read(Memory)
-    may = write_policy.may_change(memory, other) and len(other.links) < LINKS
+    may = write_policy.may_change_memory(memory, other) and len(other.links) < LINKS
     if not may or other.id == memory.id or memory.id in other.links:
         return ()
     return (fact.holding(other.replaced(links=(*other.links, memory.id))),)
 
 
-def _gate(context: ActionContext) -> Gate:
+def _gate(context: ActionContext) -> MemoryCounts:
     fact = context.reach.facts.get(context.agent.id, GATE, GATE)
-    return fact.read(Gate) if fact else Gate()
+    return fact.read(MemoryCounts) if fact else MemoryCounts()
 
 
-def _gate_fact(gate: Gate, context: ActionContext) -> Fact:
+def _gate_fact(gate: MemoryCounts, context: ActionContext) -> Document:
     """The counts, written over whatever is there: they are no reason to make anybody wait."""
     return new_fact(context.agent.id, GATE, GATE, gate).replaced(version=0)
 

@@ -11,13 +11,13 @@ from opencrab.actions.models.text import sentence
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid
-from opencrab.domain.learning.skill_lifecycle import vouches
+from opencrab.domain.learning.skill_lifecycle import may_vouch_for_skill
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
-from opencrab.domain.memory.search_row import clearance, row_of_experience
+from opencrab.domain.memory.search_row import search_clearance, search_row_of_experience
 from opencrab.domain.models.routing import Use
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.text.plain import on_one_line, visible
-from opencrab.domain.text.terms import share, terms
+from opencrab.domain.text.plain import text_on_one_line, visible_text
+from opencrab.domain.text.terms import share_of_terms, text_terms
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import ShortText, Stripped, Value
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext, json_bytes
@@ -85,8 +85,8 @@ def recall_model_experiences(
 def save_model_insight(arguments: SaveModelInsight, context: ActionContext) -> ActionResult:
     """Keep what you found out about a model; recall_model_experiences finds it again."""
     now, turn = context.clock.now(), context.turn
-    observed = f"{visible(arguments.situation)}\n{visible(arguments.observation)}".strip()
-    lesson = visible(arguments.recommendation)
+    observed = f"{visible_text(arguments.situation)}\n{visible_text(arguments.observation)}".strip()
+    lesson = visible_text(arguments.recommendation)
     if not observed or not lesson:
         raise Invalid("there are no visible words", field="recommendation", cure="say it in words")
     lived = Experience(
@@ -96,7 +96,7 @@ def save_model_insight(arguments: SaveModelInsight, context: ActionContext) -> A
         lesson=lesson,
         about_turn=turn.id,
         model=_resolve_model_name(arguments.model, context),
-        tainted=turn.taint or not vouches(turn),
+        tainted=turn.taint or not may_vouch_for_skill(turn),
         turn_id=turn.id,
         session_id=context.session.id,
         person_id=turn.principal_id,
@@ -108,7 +108,7 @@ def save_model_insight(arguments: SaveModelInsight, context: ActionContext) -> A
 
 def _resolve_model_name(given: str, context: ActionContext) -> str:
     """The model that an insight is about, by its full name where there is such a model."""
-    named = on_one_line(given)[:_MODEL]
+    named = text_on_one_line(given)[:_MODEL]
     routing = context.reach.models.routing
     chosen = routing.chosen(Use.CONVERSATION, context.basis, context.choices).model
     try:
@@ -122,8 +122,8 @@ def _experiences(arguments: RecallModelExperiences, context: ActionContext) -> I
     turn, after = context.turn, arguments.before.strip()
     if after and not (after.isascii() and after.isalnum()):
         raise Invalid("this is no id", field="before", cure="take next_before of the last page")
-    cleared = clearance(turn.authority, context.session, turn.principal_id)
-    wanted, sought = _words(arguments.model, context), terms(arguments.task)
+    cleared = search_clearance(turn.authority, context.session, turn.principal_id)
+    wanted, sought = _words(arguments.model, context), text_terms(arguments.task)
     for _ in range(_PAGES):
         page = context.reach.facts.page(
             context.agent.id, EXPERIENCE, after=after, limit=_PAGE, newest_first=True
@@ -131,8 +131,8 @@ def _experiences(arguments: RecallModelExperiences, context: ActionContext) -> I
         for lived in (fact.read(Experience) for fact in page):
             named = not wanted or any(each in lived.model for each in wanted)
             fits = lived.model and named and not lived.retired_at
-            told = not sought or share(sought, f"{lived.experience}\n{lived.lesson}") > 0
-            if fits and told and cleared.allows(row_of_experience(lived)):
+            told = not sought or share_of_terms(sought, f"{lived.experience}\n{lived.lesson}") > 0
+            if fits and told and cleared.allows(search_row_of_experience(lived)):
                 yield lived
         if len(page) < _PAGE:
             return
@@ -141,7 +141,7 @@ def _experiences(arguments: RecallModelExperiences, context: ActionContext) -> I
 
 def _words(model: str, context: ActionContext) -> tuple[str, ...]:
     """What an experience's model may be named: as it is given, and what an alias stands for."""
-    given = on_one_line(model)
+    given = text_on_one_line(model)
     meant = context.reach.models.routing.aliases.get(given)
     return tuple(each for each in (given, meant) if each)
 

@@ -14,15 +14,15 @@ from opencrab.actions.models.view import analysis_told, comparison_told, row_tol
 from opencrab.actions.registry import Group
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.agents.agent import selectable_by
+from opencrab.domain.agents.agent import selectable_aliases
 from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused
-from opencrab.domain.insight.figures import stretches
+from opencrab.domain.insight.figures import tally_weeks
 from opencrab.domain.insight.recommendations import Focus, analyse_usage, compare_usage
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.models.routing import ModelReference, Use
 from opencrab.domain.turn.action import ActionResult, Effect
-from opencrab.domain.usage.counters import Tally
-from opencrab.domain.usage.ledger import Grouping, Judgement, Period, UsageRow, parts_of
+from opencrab.domain.usage.counters import DailyTally
+from opencrab.domain.usage.ledger import Grouping, Judgement, Period, UsageRow, parse_task_key
 from opencrab.domain.value import ShortText, Value
 from opencrab.ports.learning import load_known
 from opencrab.ports.models.model import ModelInfo, choices, distinct
@@ -166,7 +166,7 @@ def compare_models(arguments: CompareModels, context: ActionContext) -> ActionRe
     """Compare models on the same kinds of work, or learn that there is too little data."""
     require_insider(context)
     evidence = _evidence(context)
-    used = {parts_of(key)[2] for key in evidence.models}
+    used = {parse_task_key(key)[2] for key in evidence.models}
     names = dict.fromkeys(_resolve_model_name(each, used, context) for each in arguments.models)
     if len(names) < 2:  # noqa: PLR2004  - two sides of a comparison
         raise Invalid(
@@ -201,7 +201,7 @@ def _judgement(arguments: EvaluateResponse, context: ActionContext) -> Judgement
             field="quality_score",
             cure="0 is useless, 0.5 middling, 1 as good as can be",
         )
-    allowed = selectable_by(context.agent, context.reach.models.routing)
+    allowed = selectable_aliases(context.agent, context.reach.models.routing)
     if suggested and suggested not in allowed:
         raise Refused(
             f"{suggested[:100]!r} is no model that you may select",
@@ -232,9 +232,9 @@ def _latest(context: ActionContext) -> UsageRow:
     )
 
 
-def _tallies(period: Period, context: ActionContext) -> Iterator[Tally]:
+def _tallies(period: Period, context: ActionContext) -> Iterator[DailyTally]:
     """A period's tallies, week by week: nobody holds a month of them at once."""
-    for first, last in stretches(period, context.clock.now()):
+    for first, last in tally_weeks(period, context.clock.now()):
         yield from context.reach.tallies.between(context.agent.id, first, last)
 
 

@@ -17,37 +17,37 @@ from opencrab.actions.models.text import sentence
 from opencrab.actions.models.view import dollars, estimate_told
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.agents.agent_state import MIND, Mind
-from opencrab.domain.document import FACTS_AT_ONCE, Fact, new_fact
-from opencrab.domain.learning.bandit import Mixed
+from opencrab.domain.agents.agent_state import MIND, AgentState
+from opencrab.domain.document import FACTS_AT_ONCE, Document, new_fact
+from opencrab.domain.learning.bandit import BanditMix
 from opencrab.domain.learning.change import (
     ADJUSTMENT,
     Adjustment,
     AdjustmentState,
-    alike,
+    are_mixes_alike,
+    describe_mix,
     end_adjustment,
     mix_of,
-    mixed_as,
-    telling,
+    with_told_mix,
 )
 from opencrab.domain.learning.model_selection import (
     CandidateModel,
-    Gain,
+    ExpectedGain,
     SelectionInput,
-    adjustment,
+    adjustments_ended_by,
     choose_models,
-    current,
-    day_micro_usd,
+    current_model_alias,
+    day_budget_for_models,
+    expected_mix_gain,
     expected_quality,
     expected_savings,
-    gain,
-    mix,
-    model_asked,
-    names,
-    over,
+    mix_adjustment,
+    mix_of_bandit,
+    open_model_choices,
+    routed_model,
 )
-from opencrab.domain.learning.regression_watch import about
-from opencrab.domain.learning.skill_lifecycle import vouches
+from opencrab.domain.learning.regression_watch import mix_adjustments
+from opencrab.domain.learning.skill_lifecycle import may_vouch_for_skill
 from opencrab.domain.models.optimization import Aim, Leave, Wish
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Unit, Value
@@ -90,7 +90,7 @@ def optimize_model_selection(
     require_insider(context)
     stored = context.reach.facts.get(context.agent.id, MIND, MIND)
     aim = _aim(arguments, context)
-    ground = _ground(aim, stored.read(Mind) if stored else Mind(), context)
+    ground = _ground(aim, stored.read(AgentState) if stored else AgentState(), context)
     seed = f"{context.agent.id}/{context.turn.id}"
     follows = choose_models(ground, aim, context.clock.now(), seed=seed)
     found, still = follows.found, follows.still
@@ -114,8 +114,8 @@ def optimize_model_selection(
 class _Made:
     """The mind with changes, their facts and ids, and what had no room."""
 
-    mind: Mind
-    facts: list[Fact] = field(default_factory=list)
+    mind: AgentState
+    facts: list[Document] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
 
@@ -131,7 +131,7 @@ def _aim(arguments: OptimizeModelSelection, context: ActionContext) -> Aim:
     )
 
 
-def _ground(aim: Aim, mind: Mind, context: ActionContext) -> SelectionInput:
+def _ground(aim: Aim, mind: AgentState, context: ActionContext) -> SelectionInput:
     agent, reach = context.agent, context.reach
     have = load_known(reach.facts, agent.id)
     page = reach.facts.page(agent.id, ADJUSTMENT, limit=_EARLIER, newest_first=True)
@@ -151,7 +151,7 @@ def _ground(aim: Aim, mind: Mind, context: ActionContext) -> SelectionInput:
             if info.price is not None
         },
         earlier=tuple(fact.read(Adjustment) for fact in page),
-        day_micro_usd=day_micro_usd(agent, limit, aim.day_micro_usd),
+        day_micro_usd=day_budget_for_models(agent, limit, aim.day_micro_usd),
     )
 
 
@@ -169,7 +169,7 @@ def _leave(aim: Aim, context: ActionContext) -> str:
     own, turn = context.agent.llm.aim, context.turn
     if own.leave is Leave.OFF:
         return "off"
-    if not vouches(turn):
+    if not may_vouch_for_skill(turn):
         return "not_your_word"
     if aim != own and turn.authority is not Authority.OWNER:
         return "other_aim"
@@ -180,14 +180,14 @@ def _make(
     made: _Made,
     word: str,
     ground: SelectionInput,
-    found: Mapping[str, Mixed],
+    found: Mapping[str, BanditMix],
     context: ActionContext,
 ) -> None:
     """Add the changes, or proposals of them, that one transaction has room for."""
     now, agent_id = context.clock.now(), context.agent.id
     state = AdjustmentState.APPLIED if word == "applied" else AdjustmentState.PROPOSED
     for name, mixed in found.items():
-        change = adjustment(ground, name, mixed, now, by=context.turn.id, state=state)
+        change = mix_adjustment(ground, name, mixed, now, by=context.turn.id, state=state)
         if state is AdjustmentState.PROPOSED and (same := _open_proposal_id(ground, change)):
             made.changes.append(same)
             continue
@@ -197,25 +197,25 @@ def _make(
             continue
         made.facts += [new_fact(agent_id, ADJUSTMENT, change.id, change), *ends]
         made.changes.append(change.id)
-        made.mind = mixed_as(made.mind, name, change.after)
+        made.mind = with_told_mix(made.mind, name, change.after)
 
 
 def _open_proposal_id(ground: SelectionInput, change: Adjustment) -> str:
     """The id of an open proposal that says the same; "" for none."""
-    for each in about(ground.earlier, change.subject):
+    for each in mix_adjustments(ground.earlier, change.subject):
         is_open = each.state is AdjustmentState.PROPOSED and each.at > change.at - _FRESH
-        if is_open and each.before == change.before and alike(each.after, change.after):
+        if is_open and each.before == change.before and are_mixes_alike(each.after, change.after):
             return each.id
     return ""
 
 
-def _over(ground: SelectionInput, change: Adjustment, context: ActionContext) -> list[Fact]:
+def _over(ground: SelectionInput, change: Adjustment, context: ActionContext) -> list[Document]:
     """Earlier changes of the same that this one ends: proposals, and what holds if it holds.
 
     What became of one since it was read, as somebody else followed or ended it, stays.
     """
-    facts = list[Fact]()
-    for earlier in over(ground, change):
+    facts = list[Document]()
+    for earlier in adjustments_ended_by(ground, change):
         stored = context.reach.facts.get(context.agent.id, ADJUSTMENT, earlier.id)
         known = None if stored is None else stored.read(Adjustment)
         if stored is not None and known is not None and known.state is earlier.state:
@@ -225,12 +225,14 @@ def _over(ground: SelectionInput, change: Adjustment, context: ActionContext) ->
 
 
 def _optimization_report(
-    ground: SelectionInput, found: Mapping[str, Mixed], still: Mapping[str, str]
+    ground: SelectionInput, found: Mapping[str, BanditMix], still: Mapping[str, str]
 ) -> dict[str, Any]:
     """What holds, what should, and what that is expected to bring, with the design's fields."""
-    present = {name: _present(ground, name) for name in names(ground)[:TOLD]}
-    better = {name: telling(mix(name, each))["weights"] for name, each in found.items()}
-    gains = [gain(ground, name, mixed) for name, mixed in found.items()]
+    present = {name: _present(ground, name) for name in open_model_choices(ground)[:TOLD]}
+    better = {
+        name: describe_mix(mix_of_bandit(name, each))["weights"] for name, each in found.items()
+    }
+    gains = [expected_mix_gain(ground, name, mixed) for name, mixed in found.items()]
     savings, quality = expected_savings(gains), expected_quality(gains)
     return {
         "current_config": present,
@@ -246,10 +248,14 @@ def _optimization_report(
 
 def _present(ground: SelectionInput, name: str) -> dict[str, float]:
     held = mix_of(ground.mind, name)
-    return dict(held.weights) if held else {current(ground, name) or model_asked(ground, name): 1.0}
+    return (
+        dict(held.weights)
+        if held
+        else {current_model_alias(ground, name) or routed_model(ground, name): 1.0}
+    )
 
 
-def _task(ground: SelectionInput, change: Gain, mixed: Mixed) -> dict[str, Any]:
+def _task(ground: SelectionInput, change: ExpectedGain, mixed: BanditMix) -> dict[str, Any]:
     purpose, _, task_type = change.subject.partition("/")
     expected = {
         "quality": change.quality,
@@ -259,7 +265,8 @@ def _task(ground: SelectionInput, change: Gain, mixed: Mixed) -> dict[str, Any]:
     return {
         "purpose": purpose,
         "task_type": task_type,
-        "current_model": current(ground, change.subject) or model_asked(ground, change.subject),
+        "current_model": current_model_alias(ground, change.subject)
+        or routed_model(ground, change.subject),
         "suggested_model": max(sorted(mixed.weights), key=lambda alias: mixed.weights[alias]),
         "quality": estimate_told(mixed.quality),
         "reason": mixed.reason,

@@ -14,24 +14,24 @@ from opencrab.actions.registry import Group
 from opencrab.actions.skills.text import not_made, rests
 from opencrab.actions.skills.writes import move, own_skill, require_say, stored_skill, take_in
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.agents.agent_state import is_enabled
+from opencrab.domain.agents.agent_state import is_skill_enabled
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid, NoRoom, Refused, TooLarge
 from opencrab.domain.identifier import ulid
 from opencrab.domain.learning.signals import withheld_skills
 from opencrab.domain.learning.skill_lifecycle import (
-    Teaching,
-    lesson,
+    SkillTeaching,
+    may_vouch_for_skill,
     no_skill,
     restore_skill,
     retire_skill,
+    skill_lesson,
     skill_name,
-    vouches,
 )
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.skills.skill import SourceType
-from opencrab.domain.text.plain import on_one_line, visible
+from opencrab.domain.text.plain import text_on_one_line, visible_text
 from opencrab.domain.turn.action import ActionResult, Effect, SkillUsed
 from opencrab.domain.value import Text, Value
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
@@ -116,7 +116,7 @@ def learn_from_experience(arguments: LearnFromExperience, context: ActionContext
 )
 def learn_from_peer(arguments: LearnFromPeer, context: ActionContext) -> ActionResult:
     """Keep what another agent does well; a skill of it waits for the owner's approval."""
-    peer = on_one_line(arguments.peer_name)[:_PERSON]
+    peer = text_on_one_line(arguments.peer_name)[:_PERSON]
     lived = _experience(
         context, arguments.observation, arguments.lesson, Outcome.SUCCESS, person=peer
     )
@@ -133,7 +133,7 @@ def learn_from_peer(arguments: LearnFromPeer, context: ActionContext) -> ActionR
 def reflect_and_learn(arguments: ReflectAndLearn, context: ActionContext) -> ActionResult:
     """Keep what you see when you look back; with `skill_name` as a skill."""
     lived = _experience(context, arguments.reflection, arguments.lesson, Outcome.PARTIAL)
-    lived = lived.replaced(model=on_one_line(arguments.model)[:_MODEL])
+    lived = lived.replaced(model=text_on_one_line(arguments.model)[:_MODEL])
     return _store_experience(arguments, lived, context, SourceType.REFLECTION)
 
 
@@ -146,7 +146,7 @@ def reflect_and_learn(arguments: ReflectAndLearn, context: ActionContext) -> Act
 )
 def create_my_skill(arguments: CreateMySkill, context: ActionContext) -> ActionResult:
     """Make a skill of something you know how to do, or replace your skill of that name."""
-    what = lesson(
+    what = skill_lesson(
         arguments.name,
         arguments.description,
         situation_pattern=arguments.situation_pattern,
@@ -193,7 +193,7 @@ def use_skill(arguments: UseSkill, context: ActionContext) -> ActionResult:
     name = skill_name(arguments.name)
     standard = context.reach.skills.find(name)
     if standard is not None:
-        if not is_enabled(standard, context.mind):
+        if not is_skill_enabled(standard, context.mind):
             raise no_skill(name)
         text = standard.text(context.agent.language)
         return ActionResult.done(SkillUsed(name=name), name=name, text=text)
@@ -219,7 +219,7 @@ def _experience(
         lesson=_sentence("lesson", taught),
         about_turn=context.turn.id,
         from_person=person,
-        tainted=context.turn.taint or bool(person) or not vouches(context.turn),
+        tainted=context.turn.taint or bool(person) or not may_vouch_for_skill(context.turn),
         turn_id=context.turn.id,
         session_id=context.session.id,
         person_id=context.turn.principal_id,
@@ -241,7 +241,7 @@ def _store_experience(
                 "guidance belongs to a skill", field="skill_name", cure="give skill_name too"
             )
         return ActionResult.done(experience_id=lived.id).keeping(fact)
-    what = lesson(
+    what = skill_lesson(
         arguments.skill_name,
         lived.lesson,
         situation_pattern=arguments.situation_pattern,
@@ -260,14 +260,14 @@ def _store_experience(
 
 def _teaching(
     context: ActionContext, source: SourceType, *, about: Experience | None = None
-) -> Teaching:
+) -> SkillTeaching:
     turn = context.turn
-    return Teaching(
+    return SkillTeaching(
         source_type=source,
         source_context=about.experience if about else "",
         taught_by=(about.from_person if about else "") or turn.principal_id,
         turn_id=turn.id,
-        vouched=vouches(turn) and source is not SourceType.PEER,
+        vouched=may_vouch_for_skill(turn) and source is not SourceType.PEER,
     )
 
 
@@ -278,11 +278,11 @@ def _naming_actions(arguments: CreateMySkill, context: ActionContext) -> str:
         raise Invalid(f"there is no action {unknown[0]!r}", field="actions", cure="leave it out")
     if not arguments.actions or not arguments.guidance.strip():
         return arguments.guidance
-    return f"{visible(arguments.guidance)}\n\nActions: {', '.join(arguments.actions)}"
+    return f"{visible_text(arguments.guidance)}\n\nActions: {', '.join(arguments.actions)}"
 
 
 def _sentence(field: str, text: str) -> str:
-    shown = visible(text)
+    shown = visible_text(text)
     if not shown:
         raise Invalid(f"{field} is blank", field=field, cure="say it in words")
     if len(shown) > _SENTENCE:

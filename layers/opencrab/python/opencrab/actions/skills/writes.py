@@ -2,22 +2,22 @@
 
 from opencrab.actions.skills.text import hint_on
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.agents.agent_state import MIND, Mind
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.agents.agent_state import MIND, AgentState
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Refused
 from opencrab.domain.learning.signals import skill_pin
 from opencrab.domain.learning.skill_lifecycle import (
-    Lesson,
-    Teaching,
+    SkillLesson,
+    SkillTeaching,
     index_skill,
-    is_name,
+    is_skill_named,
+    may_vouch_for_skill,
     no_skill,
     place_candidate,
-    require_room,
+    require_skill_room,
     skill_name,
-    takes_room,
+    takes_skill_room,
     teach_skill,
-    vouches,
 )
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill
 from opencrab.domain.turn.action import ActionResult, SkillLearned
@@ -27,7 +27,7 @@ _WORDS = ("description", "situation_pattern", "guidance")
 
 
 def take_in(
-    what: Lesson, context: ActionContext, teaching: Teaching, given_name: str
+    what: SkillLesson, context: ActionContext, teaching: SkillTeaching, given_name: str
 ) -> ActionResult:
     """A lesson that becomes a skill, or changes the one of its name."""
     _require_free(what.name, context)
@@ -35,13 +35,13 @@ def take_in(
     stored = found[1] if found else None
     skill = teach_skill(stored, what, teaching, context.clock.now())
     told: dict[str, str] = {}
-    if not is_name(given_name):
+    if not is_skill_named(given_name):
         told["note"] = f"it is kept as {skill.name}; its description begins with the given name"
     return _storing(found[0] if found else None, stored, skill, context, told)
 
 
 def move(
-    fact: Fact, stored: AcquiredSkill, skill: AcquiredSkill, context: ActionContext
+    fact: Document, stored: AcquiredSkill, skill: AcquiredSkill, context: ActionContext
 ) -> ActionResult:
     """A skill that the agent has, dropped or brought back."""
     if skill == stored:
@@ -49,7 +49,7 @@ def move(
     return _storing(fact, stored, skill, context, {})
 
 
-def own_skill(name: str, context: ActionContext) -> tuple[Fact, AcquiredSkill]:
+def own_skill(name: str, context: ActionContext) -> tuple[Document, AcquiredSkill]:
     """A skill that the agent learned; raises Refused for a standard one, NotFound for none."""
     slug = skill_name(name)
     if context.reach.skills.find(slug) is not None:
@@ -60,7 +60,7 @@ def own_skill(name: str, context: ActionContext) -> tuple[Fact, AcquiredSkill]:
     return found
 
 
-def stored_skill(name: str, context: ActionContext) -> tuple[Fact, AcquiredSkill] | None:
+def stored_skill(name: str, context: ActionContext) -> tuple[Document, AcquiredSkill] | None:
     """An acquired skill as it is stored, whatever its status."""
     fact = context.reach.facts.get(context.agent.id, SKILL, name)
     return None if fact is None else (fact, fact.read(AcquiredSkill))
@@ -68,7 +68,7 @@ def stored_skill(name: str, context: ActionContext) -> tuple[Fact, AcquiredSkill
 
 def require_say(context: ActionContext) -> None:
     """Raise Refused in a turn whose word does not count."""
-    if not vouches(context.turn):
+    if not may_vouch_for_skill(context.turn):
         raise Refused(
             "skills can be dropped or brought back only in a turn of your own, your owner"
             "'s or a user's, without foreign words",
@@ -77,7 +77,7 @@ def require_say(context: ActionContext) -> None:
 
 
 def _storing(
-    fact: Fact | None,
+    fact: Document | None,
     stored: AcquiredSkill | None,
     skill: AcquiredSkill,
     context: ActionContext,
@@ -86,12 +86,14 @@ def _storing(
     """A changed skill with the mind that knows of it, to be written together."""
     agent_id, facts = context.agent.id, context.reach.facts
     known = facts.get(agent_id, MIND, MIND)
-    mind = known.read(Mind) if known else Mind()
+    mind = known.read(AgentState) if known else AgentState()
     _require_owners_words(stored, skill, mind, context)
     skill = place_candidate(skill, mind, context.trials)
-    if takes_room(stored, skill):
+    if takes_skill_room(stored, skill):
         page = facts.page(agent_id, SKILL, limit=SKILLS_KEPT + 1)
-        require_room((each.read(AcquiredSkill) for each in page if each.id != skill.name), skill)
+        require_skill_room(
+            (each.read(AcquiredSkill) for each in page if each.id != skill.name), skill
+        )
     changed = [fact.holding(skill) if fact else new_fact(agent_id, SKILL, skill.name, skill)]
     aware = index_skill(mind, skill)
     if aware != mind:
@@ -104,7 +106,7 @@ def _storing(
 
 
 def _require_owners_words(
-    stored: AcquiredSkill | None, skill: AcquiredSkill, mind: Mind, context: ActionContext
+    stored: AcquiredSkill | None, skill: AcquiredSkill, mind: AgentState, context: ActionContext
 ) -> None:
     """Raise Refused where new words would go untried into what an owner pinned."""
     if context.turn.authority is Authority.OWNER or skill_pin(skill.name) not in mind.pinned:

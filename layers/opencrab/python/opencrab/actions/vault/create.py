@@ -23,17 +23,17 @@ from opencrab.actions.workspace.write import WRITE_BYTES
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.turn.action import ActionResult, Effect
-from opencrab.domain.value import Name, Text, Value, whole
-from opencrab.domain.workspace.note import CREATED, TITLE, UPDATED, Note, note_of, title_of
-from opencrab.domain.workspace.note_template import has_placeholder, render_template
+from opencrab.domain.value import Name, Text, Value, join_surrogates
+from opencrab.domain.workspace.note import CREATED, TITLE, UPDATED, Note, note_title, parse_note
+from opencrab.domain.workspace.note_template import has_template_placeholder, render_template
 from opencrab.domain.workspace.wikilink import (
     TEMPLATES,
-    file_name,
-    is_template,
-    linkable,
-    name_key,
+    is_note_template,
+    note_file_name,
+    note_name_key,
     note_path,
-    titled_path,
+    path_for_note_title,
+    require_linkable_path,
 )
 from opencrab.ports.turn.action import ActionContext
 from opencrab.ports.workspace.files import ABSENT
@@ -71,9 +71,9 @@ class Template:
 
 def _template(name: str, context: ActionContext) -> Template:
     """The vault's template of this name, else the shipped one in the agent's language."""
-    key = name_key(name).removeprefix("templates/")
+    key = note_name_key(name).removeprefix("templates/")
     own = {
-        name_key(info.path.removeprefix(f"{TEMPLATES}/")): info.path
+        note_name_key(info.path.removeprefix(f"{TEMPLATES}/")): info.path
         for info in note_files(context)
         if info.path.startswith(f"{TEMPLATES}/")
     }
@@ -88,10 +88,10 @@ def _template(name: str, context: ActionContext) -> Template:
 
 
 def _create(arguments: CreateNote, context: ActionContext) -> dict[str, Any]:
-    path = titled_path(arguments.title, arguments.folder or "")
+    path = path_for_note_title(arguments.title, arguments.folder or "")
     if context.reach.files.info(context.agent.id, path) is not None:
         raise Conflict(f"there is a note {path!r} already", cure="change it with update_note")
-    if is_template(path) and arguments.template:
+    if is_note_template(path) and arguments.template:
         raise Invalid("a template is made of its content", field="template", cure="leave it out")
     now = seconds(context)
     ready = prepare_write(
@@ -119,7 +119,7 @@ def create_note(arguments: CreateNote, context: ActionContext) -> ActionResult:
 def _apply(arguments: ApplyTemplate, context: ActionContext) -> dict[str, Any]:
     now, template = seconds(context), _template(arguments.template_name, context)
     path, stored = _target(arguments, context, template, now)
-    if is_template(path):
+    if is_note_template(path):
         raise Invalid("a template cannot be filled into a template", cure="name a note")
     text = _templated_note_text(arguments, template.text, path, stored, now)
     ready = prepare_write(context, path, text, over=stored, now=now)
@@ -148,15 +148,15 @@ def apply_template(arguments: ApplyTemplate, context: ActionContext) -> ActionRe
 
 
 def _new_note_text(arguments: CreateNote, context: ActionContext, path: str, now: str) -> str:
-    given = note_of(arguments.content)
-    if is_template(path):
+    given = parse_note(arguments.content)
+    if is_note_template(path):
         return arguments.content
     if not arguments.template:
         return _add_front_matter(given, arguments.title, now)
     template = _template(arguments.template, context).text
     variables: dict[str, JsonValue] = {"content": given.body}
     filled = _fill_template(template, variables, arguments.title, now)
-    if not has_placeholder(template, "content") and given.body:
+    if not has_template_placeholder(template, "content") and given.body:
         filled = filled.with_body(append_lines(filled.body, given.body))
     return _add_front_matter(
         given.with_body(filled.body).completed_by(filled), arguments.title, now
@@ -169,12 +169,12 @@ def _target(
     """The note to fill a template into, or the path of a new one."""
     if arguments.target_note is None:
         title = arguments.variables.get("title") or f"{template.name} {now[:10]}"
-        path = titled_path(str(title))
+        path = path_for_note_title(str(title))
     else:
         try:
             stored = read_one(context, find_path(context, arguments.target_note))
         except NotFound:
-            path = linkable(note_path(arguments.target_note))
+            path = require_linkable_path(note_path(arguments.target_note))
         else:
             return stored.info.path, stored
     if context.reach.files.info(context.agent.id, path) is not None:
@@ -185,11 +185,11 @@ def _target(
 def _templated_note_text(
     arguments: ApplyTemplate, template: str, path: str, stored: StoredNote | None, now: str
 ) -> str:
-    name, variables = file_name(path), dict(arguments.variables)
+    name, variables = note_file_name(path), dict(arguments.variables)
     if stored is None:
         title = str(variables.get("title") or name)
         return _add_front_matter(_fill_template(template, variables, title, now), title, now)
-    filled = _fill_template(template, variables, title_of(stored.note, name), now)
+    filled = _fill_template(template, variables, note_title(stored.note, name), now)
     note = stored.note.with_body(append_lines(stored.note.body, filled.body)).completed_by(filled)
     return note.holding(UPDATED, now).text
 
@@ -197,7 +197,9 @@ def _templated_note_text(
 def _fill_template(template: str, variables: dict[str, JsonValue], title: str, now: str) -> Note:
     """A template with what is always known beside what was given."""
     known: dict[str, JsonValue] = {"title": title, "date": now[:10], "time": now[11:16]}
-    return note_of(whole(render_template(template, known | variables)).replace("\x00", ""))
+    return parse_note(
+        join_surrogates(render_template(template, known | variables)).replace("\x00", "")
+    )
 
 
 def _add_front_matter(note: Note, title: str, now: str) -> str:

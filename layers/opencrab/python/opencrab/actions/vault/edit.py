@@ -27,20 +27,20 @@ from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.turn.action import ActionResult, Effect, FileDeleted
 from opencrab.domain.value import Language, ShortText, Text, Value
-from opencrab.domain.workspace.note import UPDATED, Note, note_of
+from opencrab.domain.workspace.note import UPDATED, Note, parse_note
 from opencrab.domain.workspace.wikilink import (
     NoteIndex,
-    card_of,
-    context_line,
-    in_context,
-    is_template,
-    linkable,
-    links_in,
+    add_link_in_context,
+    add_link_under_heading,
+    is_note_template,
+    link_context_line,
+    note_card,
     note_path,
-    shadowed_name,
-    under_heading,
-    with_path,
-    written_link,
+    require_linkable_path,
+    shadowed_note_name,
+    shortest_wikilink,
+    wikilinks_in,
+    with_note_path,
 )
 from opencrab.ports.turn.action import ActionContext, one_line
 
@@ -98,11 +98,11 @@ def _link(arguments: CreateLink, context: ActionContext) -> dict[str, Any]:
     path, now = find_path(context, arguments.target_note), seconds(context)
     index = read_all(context, note_files(context)).index
     text = arguments.link_text or ""
-    link = written_link(path, index, text)
+    link = shortest_wikilink(path, index, text)
     body = source.note.body
-    scope = body if arguments.context is None else context_line(body, arguments.context)
+    scope = body if arguments.context is None else link_context_line(body, arguments.context)
     exists = any(
-        index.follow(each) == (path,) and text in {"", each.text} for each in links_in(scope)
+        index.follow(each) == (path,) and text in {"", each.text} for each in wikilinks_in(scope)
     )
     ready = {"link": link, "added": not exists, "now": now}
     changed = _linked_note_text(arguments, context, source, ready)
@@ -132,19 +132,19 @@ def create_link(arguments: CreateLink, context: ActionContext) -> ActionResult:
 
 def _rename(arguments: RenameNote, context: ActionContext) -> dict[str, Any]:
     source = read_one(context, find_path(context, arguments.path))
-    old, new = source.info.path, linkable(note_path(arguments.new_path))
-    if is_template(old) or is_template(new):
+    old, new = source.info.path, require_linkable_path(note_path(arguments.new_path))
+    if is_note_template(old) or is_note_template(new):
         raise Invalid("templates are no notes", cure="leave it, or create another template")
     if old == new or context.reach.files.info(context.agent.id, new) is not None:
         raise Conflict(f"there is a note {new!r} already", cure="choose another new_path")
-    note = with_path(source.note, old, new)
+    note = with_note_path(source.note, old, new)
     reading = read_all(context, note_files(context))
     others = [card for card in reading.cards if card.path != old]
     before, after = (
-        NoteIndex([*others, card_of(old, source.note)]),
-        NoteIndex([*others, card_of(new, note)]),
+        NoteIndex([*others, note_card(old, source.note)]),
+        NoteIndex([*others, note_card(new, note)]),
     )
-    lost = shadowed_name(before, after, old, new)
+    lost = shadowed_note_name(before, after, old, new)
     if lost is not None:
         raise Conflict(
             f"[[{one_line(lost)}]] would then mean another note, or two",
@@ -169,7 +169,7 @@ def rename_note(arguments: RenameNote, context: ActionContext) -> ActionResult:
     """Rename or move a note; links to its old name go on working."""
     ready, files = context.prepared, context.reach.files
     old, new = ready["source"], ready["path"]
-    info = write(context, lambda: with_path(read_one(context, old).note, old, new).text)
+    info = write(context, lambda: with_note_path(read_one(context, old).note, old, new).text)
     try:
         files.delete(context.agent.id, old, condition=ready["was"])
     except NotFound:
@@ -186,13 +186,13 @@ def rename_note(arguments: RenameNote, context: ActionContext) -> ActionResult:
 
 def _updated_note_text(arguments: UpdateNote, stored: StoredNote, now: str) -> str:
     old, path = stored.note, stored.info.path
-    if is_template(path):
+    if is_note_template(path):
         return append_lines(old.text, arguments.content) if arguments.append else arguments.content
     if arguments.append:
         return _stamp_update_time(
             path, old.with_body(append_lines(old.body, arguments.content)), now
         )
-    new = note_of(arguments.content)
+    new = parse_note(arguments.content)
     note = new.completed_by(old) if new.opening else old.with_body(new.body)
     return _stamp_update_time(path, note, now)
 
@@ -206,14 +206,14 @@ def _linked_note_text(
         return source.note.text
     if arguments.context is None:
         own = RELATED[context.agent.language]
-        changed = under_heading(body, link, (own, *RELATED.values()))
+        changed = add_link_under_heading(body, link, (own, *RELATED.values()))
     else:
-        changed = in_context(body, link, arguments.context)
-    if len(links_in(changed)) == len(links_in(body)):
+        changed = add_link_in_context(body, link, arguments.context)
+    if len(wikilinks_in(changed)) == len(wikilinks_in(body)):
         raise Invalid("there it would be code and no link", cure="choose another context")
     return _stamp_update_time(source.info.path, source.note.with_body(changed), ready["now"])
 
 
 def _stamp_update_time(path: str, note: Note, now: str) -> str:
     """A note's text with the time of its change; a template has none."""
-    return note.text if is_template(path) else note.holding(UPDATED, now).text
+    return note.text if is_note_template(path) else note.holding(UPDATED, now).text

@@ -12,13 +12,13 @@ from opencrab.actions.workspace.write import WRITE_BYTES
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.action import ActionResult, FileWritten
-from opencrab.domain.workspace.note import Note, note_of
+from opencrab.domain.workspace.note import Note, parse_note
 from opencrab.domain.workspace.wikilink import (
     VAULT,
-    Card,
+    NoteCard,
     NoteIndex,
-    card_of,
-    is_template,
+    is_note_template,
+    note_card,
     note_path,
 )
 from opencrab.ports.turn.action import ActionContext
@@ -44,7 +44,7 @@ class Reading:
     """What the vault's notes say; `unread` counts those beyond the limits or without text."""
 
     stored: tuple[StoredNote, ...]
-    cards: tuple[Card, ...]
+    cards: tuple[NoteCard, ...]
     unread: int
 
     @cached_property
@@ -65,23 +65,23 @@ def note_files(context: ActionContext) -> tuple[FileInfo, ...]:
 
 def read_all(context: ActionContext, files: Iterable[FileInfo]) -> Reading:
     """The notes among these files, as many as the limits allow; of all others the path counts."""
-    stored, cards, room = list[StoredNote](), list[Card](), SCAN_BYTES
-    notes = [info for info in files if not is_template(info.path)]
+    stored, cards, room = list[StoredNote](), list[NoteCard](), SCAN_BYTES
+    notes = [info for info in files if not is_note_template(info.path)]
     for info in notes:
         room -= info.size
         if len(stored) < SCAN_NOTES and room >= 0:
             with suppress(Invalid, NotFound):
                 stored.append(read_one(context, info.path))
-                cards.append(card_of(info.path, stored[-1].note))
+                cards.append(note_card(info.path, stored[-1].note))
                 continue
-        cards.append(card_of(info.path, None))
+        cards.append(note_card(info.path, None))
     return Reading(tuple(stored), tuple(cards), len(notes) - len(stored))
 
 
 def read_one(context: ActionContext, path: str) -> StoredNote:
     """One note; raises NotFound, and Invalid for what is no text."""
     info, content = context.reach.files.read(context.agent.id, path)
-    return StoredNote(info, note_of(decode_text(path, content)))
+    return StoredNote(info, parse_note(decode_text(path, content)))
 
 
 def find_path(context: ActionContext, name: str) -> str:
@@ -93,7 +93,7 @@ def find_path(context: ActionContext, name: str) -> str:
         return path
     files = note_files(context)
     found = NoteIndex(
-        card_of(info.path, None) for info in files if not is_template(info.path)
+        note_card(info.path, None) for info in files if not is_note_template(info.path)
     ).find(name) or read_all(context, files).index.find(name)
     return the_one(name, found)
 

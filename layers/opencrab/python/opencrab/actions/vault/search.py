@@ -21,9 +21,15 @@ from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Text, Value
-from opencrab.domain.workspace.note import UPDATED, summary_of, tags_of, title_of, truncate
-from opencrab.domain.workspace.path import twin_key
-from opencrab.domain.workspace.wikilink import VAULT, file_name, links_in
+from opencrab.domain.workspace.note import (
+    UPDATED,
+    note_summary,
+    note_tags,
+    note_title,
+    truncate_note_text,
+)
+from opencrab.domain.workspace.path import path_collision_key
+from opencrab.domain.workspace.wikilink import VAULT, note_file_name, wikilinks_in
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
 
 PAGE_BYTES = 12 * 1024
@@ -68,7 +74,9 @@ class GetVaultStructure(Value):
 )
 def search_notes(arguments: SearchNotes, context: ActionContext) -> ActionResult:
     """Find notes with these words in title, path, tags or content; `a|b` finds either."""
-    words = [word for word in map(twin_key, map(str.strip, arguments.query.split("|"))) if word]
+    words = [
+        word for word in map(path_collision_key, map(str.strip, arguments.query.split("|"))) if word
+    ]
     if not words:
         raise Invalid("query is empty", field="query", cure="name a word to look for")
     reading = read_all(context, note_files(context))
@@ -108,7 +116,7 @@ def read_note(arguments: ReadNote, context: ActionContext) -> ActionResult:
     reading = read_all(context, note_files(context))
     told = {
         "path": path,
-        "title": truncate(title_of(stored.note, file_name(path)), _TITLE),
+        "title": truncate_note_text(note_title(stored.note, note_file_name(path)), _TITLE),
         "content": "".join(page),
         "lines": len(lines),
         **({"cut": "the line is longer than a page: only its beginning is shown"} if cut else {}),
@@ -161,16 +169,16 @@ def get_vault_structure(arguments: GetVaultStructure, context: ActionContext) ->
 def _hit(stored: StoredNote, words: list[str], *, include_content: bool) -> dict[str, Any] | None:
     """What a search tells of a note, or None when none of the words is in it."""
     path, note = stored.info.path, stored.note
-    title, tags = title_of(note, file_name(path)), tags_of(note)
-    head = [twin_key(text) for text in (title, path.removeprefix(f"{VAULT}/"), *tags)]
-    body = twin_key(note.body) if include_content else ""
+    title, tags = note_title(note, note_file_name(path)), note_tags(note)
+    head = [path_collision_key(text) for text in (title, path.removeprefix(f"{VAULT}/"), *tags)]
+    body = path_collision_key(note.body) if include_content else ""
     hits = sum(text.count(word) for text in (*head, body) for word in words)
     if not hits:
         return None
     return {
         "path": path,
-        "title": truncate(title, _TITLE),
-        "tags": [truncate(tag, _TITLE) for tag in tags[:_TAGS]],
+        "title": truncate_note_text(title, _TITLE),
+        "tags": [truncate_note_text(tag, _TITLE) for tag in tags[:_TAGS]],
         "in_title": any(word in head[0] for word in words),
         "hits": hits,
         "excerpt": _excerpt(note.body, words) if include_content else "",
@@ -180,13 +188,13 @@ def _hit(stored: StoredNote, words: list[str], *, include_content: bool) -> dict
 def _excerpt(body: str, words: list[str]) -> str:
     """The first line with one of the words, cut around it."""
     for line in body.split("\n"):
-        folded = twin_key(line)
+        folded = path_collision_key(line)
         places = [place for place in map(folded.find, words) if place >= 0]
         if places:
             # Folding may change the length a little: then the place is a little off.
             place = min(places) * len(line) // max(len(folded), 1)
             begin = max(place - _BEFORE, 0) if len(line) > _EXCERPT else 0
-            cut = truncate(line[begin : begin + _EXCERPT].strip(), _EXCERPT)
+            cut = truncate_note_text(line[begin : begin + _EXCERPT].strip(), _EXCERPT)
             return f"…{cut}" if begin else cut
     return ""
 
@@ -195,9 +203,9 @@ def _links(stored: StoredNote, reading: Reading) -> dict[str, Any]:
     """Where a note's links lead, which lead nowhere, and which notes link to it."""
     path = stored.info.path
     resolved, broken = dict[str, str](), dict[str, list[str]]()
-    for link in links_in(stored.note.body):
+    for link in wikilinks_in(stored.note.body):
         found = reading.index.follow(link)
-        name = truncate(link.target, _TITLE)
+        name = truncate_note_text(link.target, _TITLE)
         if len(found) == 1:
             resolved[name] = found[0]
         else:
@@ -206,7 +214,7 @@ def _links(stored: StoredNote, reading: Reading) -> dict[str, Any]:
         other.info.path
         for other in reading.stored
         if other.info.path != path
-        and any(reading.index.follow(link) == (path,) for link in links_in(other.note.body))
+        and any(reading.index.follow(link) == (path,) for link in wikilinks_in(other.note.body))
     ]
     left_out = sum(max(len(each) - LINKS, 0) for each in (resolved, broken, backlinks))
     return {
@@ -233,7 +241,7 @@ def _page(lines: list[str]) -> tuple[list[str], bool]:
 def _entry(path: str, stored: StoredNote | None, *, with_summary: bool) -> dict[str, Any]:
     """One note of the tree; a moment that is none is not shown: it might be anything."""
     updated = stored.note.value(UPDATED) if stored else ""
-    summary = summary_of(stored.note.body) if stored and with_summary else ""
+    summary = note_summary(stored.note.body) if stored and with_summary else ""
     return {
         "name": path.rpartition("/")[2],
         **({"updated": updated} if _MOMENT.fullmatch(updated) else {}),

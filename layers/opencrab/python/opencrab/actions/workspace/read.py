@@ -15,7 +15,7 @@ from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Value
 from opencrab.domain.workspace.path import (
     STANDARD_FOLDERS,
-    twin_key,
+    path_collision_key,
     workspace_path,
     workspace_prefix,
 )
@@ -147,7 +147,7 @@ def _entries(found: Iterable[FileInfo], folder: str) -> list[dict[str, Any]]:
         if slash or not is_marker(info):
             sizes[name, bool(slash)] = sizes.get((name, bool(slash)), 0) + info.size
     if not folder:
-        taken = {twin_key(name) for name, _ in sizes}
+        taken = {path_collision_key(name) for name, _ in sizes}
         sizes |= {(name, True): 0 for name in STANDARD_FOLDERS if name not in taken}
     return [
         {"name": name, "is_dir": is_dir, "size": size}

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from enum import Enum, auto
 
 from opencrab.adapters.discord import rendering
-from opencrab.adapters.discord.rendering import Face
+from opencrab.adapters.discord.rendering import RenderedMessage
 from opencrab.domain.conversation.message import Channel as Place
 from opencrab.domain.conversation.message import Utterance
 from opencrab.domain.discord.community import (
@@ -13,15 +13,15 @@ from opencrab.domain.discord.community import (
     REPLY,
     InteractionReply,
     Presence,
-    address_of,
+    discord_address,
 )
-from opencrab.domain.document import INSTALLATION_FACTS, Fact
+from opencrab.domain.document import INSTALLATION_FACTS, Document
 from opencrab.domain.errors import Changed, NeverSent, NotFound, Refused, Unavailable
 from opencrab.domain.text.message_split import LIMIT
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.channel import Panel
 from opencrab.ports.discord import Discord
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 
 NONCE_KNOWN = timedelta(seconds=150)
 """How long Discord surely knows a nonce: it says "the past few minutes"."""
@@ -43,7 +43,7 @@ class DiscordChannel:
     only who asked may see it, or the bot is a guest, it is said by the token or not at all.
     """
 
-    def __init__(self, discord: Discord, facts: Facts, clock: Clock) -> None:
+    def __init__(self, discord: Discord, facts: Documents, clock: Clock) -> None:
         self._discord = discord
         self._facts = facts
         self._clock = clock
@@ -94,7 +94,11 @@ class DiscordChannel:
             self._discord.edit(reply.channel_id, reply.message_id, message)
 
     def _answer(
-        self, utterance: Utterance, kept: Fact | None, reply: InteractionReply, face: Face
+        self,
+        utterance: Utterance,
+        kept: Document | None,
+        reply: InteractionReply,
+        face: RenderedMessage,
     ) -> None:
         """Answer the interaction; when nothing is left of it, its token is not asked again."""
         try:
@@ -106,13 +110,15 @@ class DiscordChannel:
             self._keep(over)
             self._post(utterance, reply, face)
 
-    def _post(self, utterance: Utterance, reply: InteractionReply | None, face: Face) -> None:
+    def _post(
+        self, utterance: Utterance, reply: InteractionReply | None, face: RenderedMessage
+    ) -> None:
         if reply is not None and _is_by_token_only(reply):
             raise Refused(
                 "the 15 minutes are over in which this could be answered, and it may not "
                 "be posted in the channel"
             )
-        channel_id, interaction_id = address_of(utterance.channel)
+        channel_id, interaction_id = discord_address(utterance.channel)
         presence = self._presence(utterance.agent_id)
         spot = None if presence is None else presence.spot(channel_id)
         if interaction_id is None and spot is not None and not spot.writes:
@@ -131,23 +137,23 @@ class DiscordChannel:
         fact = self._get(PRESENCE, agent_id)
         return None if fact is None else fact.read(Presence)
 
-    def _kept(self, place: Place) -> tuple[datetime, Fact | None, InteractionReply | None]:
+    def _kept(self, place: Place) -> tuple[datetime, Document | None, InteractionReply | None]:
         """The way to answer the interaction that an address names, if there is one by now."""
-        _, interaction_id = address_of(place)
+        _, interaction_id = discord_address(place)
         kept = None if interaction_id is None else self._get(REPLY, interaction_id)
         now = self._clock.now()
         if kept is None or (kept.expires_at is not None and kept.expires_at <= now):
             return now, None, None
         return now, kept, kept.read(InteractionReply)
 
-    def _get(self, kind: str, fact_id: str) -> Fact | None:
+    def _get(self, kind: str, fact_id: str) -> Document | None:
         """A fact, which is read before anything is sent."""
         try:
             return self._facts.get(INSTALLATION_FACTS, kind, fact_id)
         except Unavailable as error:
             raise NeverSent(error.message, cure=error.cure) from error
 
-    def _keep(self, fact: Fact) -> None:
+    def _keep(self, fact: Document) -> None:
         """Whoever changed it meanwhile knows it better."""
         try:
             with suppress(Changed):
@@ -169,5 +175,5 @@ def _is_by_token_only(reply: InteractionReply) -> bool:
     return reply.is_guest or reply.is_ephemeral
 
 
-def _quiet(face: Face, reply: InteractionReply) -> dict[str, object]:
+def _quiet(face: RenderedMessage, reply: InteractionReply) -> dict[str, object]:
     return {**face.message, "flags": 64} if reply.is_ephemeral else dict(face.message)

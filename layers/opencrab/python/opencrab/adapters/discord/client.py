@@ -17,7 +17,7 @@ import httpx
 from opencrab import __version__
 from opencrab.adapters.discord.answers import failure, retry_after
 from opencrab.adapters.discord.limits import RateLimits, Route
-from opencrab.domain.discord.community import InteractionReply, made_at
+from opencrab.domain.discord.community import InteractionReply, snowflake_time
 from opencrab.domain.errors import NeverSent, NotFound, Unavailable
 from opencrab.ports.clock import Clock
 from opencrab.ports.discord import Attachment, Payload
@@ -56,7 +56,7 @@ _NOTHING_LEFT = (
 )
 
 
-class Tokens(Protocol):
+class BotTokens(Protocol):
     """Tokens of bots."""
 
     def of(self, secret: str | None) -> str:
@@ -122,7 +122,7 @@ class DiscordClient:
         self,
         connect: Callable[[], httpx.BaseTransport],
         api: str,
-        tokens: Tokens,
+        tokens: BotTokens,
         clock: Clock,
         pause: Callable[[float], object],
     ) -> None:
@@ -176,7 +176,7 @@ class DiscordClient:
         if response.status_code in _SUCCESSES:
             return _json(response)
         found = failure(response, reply.token)
-        is_young = self._clock.now() < made_at(reply.id) + SPREADING
+        is_young = self._clock.now() < snowflake_time(reply.id) + SPREADING
         if is_young and found.code in _NOT_SPREAD:
             raise NeverSent("Discord does not know the interaction everywhere yet")
         raise found.error

@@ -7,7 +7,7 @@ from typing import Any
 
 from opencrab.domain.conversation.message import Utterance
 from opencrab.domain.discord.community import InteractionReply
-from opencrab.domain.text.message_split import LIMIT, beginning, pieces
+from opencrab.domain.text.message_split import LIMIT, first_message_piece, split_message
 from opencrab.domain.value import Language
 from opencrab.ports.conversation.channel import Panel, PanelRow
 from opencrab.ports.discord import Attachment, Payload
@@ -77,27 +77,27 @@ _UNSEEN = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]")
 
 
 @dataclass(frozen=True)
-class Face:
+class RenderedMessage:
     """One message, with its files."""
 
     message: Payload
     files: tuple[Attachment, ...] = ()
 
 
-def messages(utterance: Utterance, reply: InteractionReply | None) -> tuple[Face, ...]:
+def messages(utterance: Utterance, reply: InteractionReply | None) -> tuple[RenderedMessage, ...]:
     """The messages that show an utterance, in order; none for silence.
 
     A guest may say little: there one message has to do.
     """
     is_guest = reply is not None and reply.is_guest
-    shown = pieces(utterance.text)
+    shown = split_message(utterance.text)
     rows = _rows(utterance, reply)
     below = {"components": rows} if rows else {}
     if len(shown) > (1 if is_guest else MOST_PIECES):
         return (_as_file(utterance.text, reply, below),)
     last = len(shown) - 1
     return tuple(
-        Face({"content": text, **(below if place == last else {})})
+        RenderedMessage({"content": text, **(below if place == last else {})})
         for place, text in enumerate(shown)
     )
 
@@ -127,11 +127,13 @@ def panel(shown: Panel) -> Payload:
     return {"content": "", "embeds": [embed], "components": rows}
 
 
-def _as_file(text: str, reply: InteractionReply | None, below: Mapping[str, Any]) -> Face:
+def _as_file(
+    text: str, reply: InteractionReply | None, below: Mapping[str, Any]
+) -> RenderedMessage:
     notice = _localized_text("file", reply, "\n")
-    content = f"{beginning(text, LIMIT - len(notice) - 1)}\n{notice}"
+    content = f"{first_message_piece(text, LIMIT - len(notice) - 1)}\n{notice}"
     file = Attachment(FILE, text.encode("utf-8", "replace"), "text/markdown; charset=utf-8")
-    return Face({"content": content, **below}, (file,))
+    return RenderedMessage({"content": content, **below}, (file,))
 
 
 def _rows(utterance: Utterance, reply: InteractionReply | None) -> list[dict[str, Any]]:
@@ -178,7 +180,7 @@ def _line(text: str, most: int) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    return text if _units(text) <= most else f"{pieces(text, most - 1)[0]}…"
+    return text if _units(text) <= most else f"{split_message(text, most - 1)[0]}…"
 
 
 def _units(text: str) -> int:

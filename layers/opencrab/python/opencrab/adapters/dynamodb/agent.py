@@ -10,7 +10,7 @@ from opencrab.adapters.dynamodb.item import Item, Schema, shard, with_defaults
 from opencrab.adapters.dynamodb.listing import page_of
 from opencrab.adapters.dynamodb.table import Cancelled, Table, Write, absent, put
 from opencrab.domain.agents.agent import Agent, Identity, Profile
-from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.errors import Conflict, NotFound
@@ -114,7 +114,11 @@ def created_at(table: Table, agent_id: str) -> datetime | None:
 def _profile(parts: dict[str, Item]) -> Profile | None:
     if not {AGENT, IDENTITY, SOUL} <= parts.keys():
         return None
-    mind = facts.from_item(parts[facts.MIND_KEY]).read(Mind) if facts.MIND_KEY in parts else Mind()
+    mind = (
+        facts.from_item(parts[facts.MIND_KEY]).read(AgentState)
+        if facts.MIND_KEY in parts
+        else AgentState()
+    )
     bodies = {name: SCHEMA.fields(parts[name])["body"] for name in (AGENT, IDENTITY, SOUL)}
     return Profile.read(bodies[AGENT], bodies[SOUL], bodies[IDENTITY], mind)
 

@@ -32,7 +32,7 @@ from opencrab.adapters.dynamodb.table import (
     update,
 )
 from opencrab.domain.agents.agent_state import MIND
-from opencrab.domain.document import Fact, each_once
+from opencrab.domain.document import Document, unique_facts
 from opencrab.domain.skills.skill import SKILL, SkillStatus
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.ports.documents import stale_write
@@ -53,7 +53,7 @@ _IN_SKILLS = {"waits", "effectiveness", "worded_at"}
 
 
 class DynamoFacts:
-    """`ports.documents.Facts` on the table.
+    """`ports.documents.Documents` on the table.
 
     Even one write is a transaction: the SDK gives it a token, by which DynamoDB knows its repeat.
     To compare what is stored would not do, since two who count from 3 to 4 write the same.
@@ -62,7 +62,7 @@ class DynamoFacts:
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def get(self, owner: str, kind: str, fact_id: str) -> Fact | None:
+    def get(self, owner: str, kind: str, fact_id: str) -> Document | None:
         item = self._table.get(*_place(owner, kind, fact_id))
         return None if item is None else from_item(item)
 
@@ -74,7 +74,7 @@ class DynamoFacts:
         after: str = "",
         limit: int = 100,
         newest_first: bool = False,
-    ) -> tuple[Fact, ...]:
+    ) -> tuple[Document, ...]:
         bound = f"{kind}#{after}"
         low, high = f"{kind}#", f"{kind}$"
         if after and newest_first:
@@ -88,19 +88,19 @@ class DynamoFacts:
         found = [item for item in items if item["sk"]["S"] != bound]
         return tuple(from_item(item) for item in found[:limit])
 
-    def several(self, owner: str, *names: tuple[str, str]) -> tuple[Fact, ...]:
+    def several(self, owner: str, *names: tuple[str, str]) -> tuple[Document, ...]:
         places = [_place(owner, kind, fact_id) for kind, fact_id in names]
         found = self._table.several(places)
         return tuple(from_item(found[place]) for place in places if place in found)
 
-    def due(self, kind: str, now: datetime, limit: int) -> tuple[Fact, ...]:
+    def due(self, kind: str, now: datetime, limit: int) -> tuple[Document, ...]:
         items = due_items_of(self._table, _due_list(kind), microseconds(now), DUE_SHARDS)
         found = readable(from_item, items)
         due = (fact for fact in found if fact.due_at is not None and fact.due_at <= now)
         # An index that is behind may show one item twice: where it was, and where it is.
         return tuple({fact.key: fact for fact in islice(due, limit)}.values())
 
-    def commit(self, *facts: Fact, due: tuple[DueItem, ...] = ()) -> None:
+    def commit(self, *facts: Document, due: tuple[DueItem, ...] = ()) -> None:
         writes = [*writing(facts), *map(due_items.new, due)]
         if not writes:
             return
@@ -110,19 +110,19 @@ class DynamoFacts:
             raise stale_write(facts[min(refusal.failed)]) from None
 
 
-def writing(facts: tuple[Fact, ...]) -> tuple[Write, ...]:
+def writing(facts: tuple[Document, ...]) -> tuple[Write, ...]:
     """The writes of facts, in their order; each fails where another version is stored."""
-    return tuple(_write(fact) for fact in each_once(facts))
+    return tuple(_write(fact) for fact in unique_facts(facts))
 
 
-def from_item(item: Item) -> Fact:
+def from_item(item: Item) -> Document:
     """The fact that an item holds."""
     fields = SCHEMA.fields(item)
     kind, _, fact_id = fields["sk"].partition("#")
     if kind == MIND_KEY:
         kind = fact_id = MIND
     expires, due_at = fields.get("expires_at"), fields.get("due_at")
-    return Fact(
+    return Document(
         owner=fields["pk"].partition("#")[2],
         kind=kind,
         id=fact_id,
@@ -133,7 +133,7 @@ def from_item(item: Item) -> Fact:
     )
 
 
-def _write(fact: Fact) -> Write:
+def _write(fact: Document) -> Write:
     pk, sk = _place(*fact.key)
     if fact.body is None:
         return delete(pk, sk, _version_condition(fact))
@@ -153,7 +153,7 @@ def _write(fact: Fact) -> Write:
     return update(pk, sk, change, _version_condition(fact))
 
 
-def _version_condition(fact: Fact) -> Condition:
+def _version_condition(fact: Document) -> Condition:
     """What a write of this version must find; what newer code wrote is left to it."""
     if fact.version == 1:
         return absent()
@@ -175,7 +175,7 @@ def _is_newest(kind: str, body: dict[str, Any]) -> bool:
     return False
 
 
-def _due(fact: Fact) -> dict[str, object]:
+def _due(fact: Document) -> dict[str, object]:
     """Where the index by time finds a fact; nowhere, where it has no time."""
     if fact.due_at is None:
         return {"due_list": None, "due_at": None}

@@ -29,7 +29,13 @@ from opencrab.adapters.dynamodb.table import (
 from opencrab.domain.errors import Invalid
 from opencrab.ports.clock import Clock
 from opencrab.ports.workspace.files import FileInfo
-from opencrab.ports.workspace.ledger import Entry, Reservation, name_taken, over_quota, twin_names
+from opencrab.ports.workspace.ledger import (
+    LedgerEntry,
+    SpaceReservation,
+    name_taken,
+    over_quota,
+    twin_names,
+)
 
 FILE = Schema("workspace file")
 FOLDER = Schema("workspace folder")
@@ -43,7 +49,7 @@ _SAVED = 256
 
 
 class DynamoLedger:
-    """`ports.workspace.ledger.Ledger` on the table.
+    """`ports.workspace.ledger.WorkspaceLedger` on the table.
 
     What this process saved last of a path is its answer until a save is refused: an entry is a
     guess in any case, which the save that follows puts to the test by its revision.
@@ -52,24 +58,26 @@ class DynamoLedger:
     def __init__(self, table: Table, clock: Clock) -> None:
         self._table = table
         self._clock = clock
-        self._saved: OrderedDict[tuple[str, str], Entry] = OrderedDict()
+        self._saved: OrderedDict[tuple[str, str], LedgerEntry] = OrderedDict()
         self._lock = Lock()
 
-    def entry(self, agent_id: str, path: str) -> Entry:
+    def entry(self, agent_id: str, path: str) -> LedgerEntry:
         with self._lock:
             saved = self._saved.get((agent_id, path))
         if saved is not None:
             return saved
         item = self._table.get(partition(agent_id), sort_key(path))
         entry = None if item is None else from_item(item)
-        return entry if entry is not None and entry.path == path else Entry(path)
+        return entry if entry is not None and entry.path == path else LedgerEntry(path)
 
-    def entries(self, agent_id: str, folder: str = "") -> tuple[Entry, ...]:
+    def entries(self, agent_id: str, folder: str = "") -> tuple[LedgerEntry, ...]:
         below = f"{sort_key(folder)}/" if folder else "F#"
         items = self._table.beginning(partition(agent_id), below)
         return tuple(entry for entry in map(from_item, items) if entry is not None)
 
-    def save(self, agent_id: str, entry: Entry, *, quota_bytes: int | None = None) -> Entry | None:
+    def save(
+        self, agent_id: str, entry: LedgerEntry, *, quota_bytes: int | None = None
+    ) -> LedgerEntry | None:
         if entry.is_empty and not entry.revision:
             return entry
         self._forget(agent_id, entry.path)
@@ -86,14 +94,14 @@ class DynamoLedger:
             self._do(writes)
         except Cancelled as refusal:
             return _answer(refusal, after, growth, quota_bytes)
-        return Entry(entry.path) if after.is_empty else self._noted(agent_id, after)
+        return LedgerEntry(entry.path) if after.is_empty else self._noted(agent_id, after)
 
     def usage(self, agent_id: str) -> int:
         """Bytes that all files of an agent count for."""
         item = self._table.get(partition(agent_id), SUM)
         return 0 if item is None else int(USAGE.fields(item)["bytes"])
 
-    def _noted(self, agent_id: str, saved: Entry) -> Entry:
+    def _noted(self, agent_id: str, saved: LedgerEntry) -> LedgerEntry:
         with self._lock:
             self._saved[agent_id, saved.path] = saved
             if len(self._saved) > _SAVED:
@@ -124,7 +132,7 @@ def sort_key(path: str) -> str:
     return "F#" + "/".join(map(_short, twin_names(path)))
 
 
-def to_item(agent_id: str, entry: Entry) -> Item:
+def to_item(agent_id: str, entry: LedgerEntry) -> Item:
     """An entry as an item."""
     reservations = {each.token: [each.size, microseconds(each.at)] for each in entry.reservations}
     fields: dict[str, Any] = {
@@ -139,19 +147,19 @@ def to_item(agent_id: str, entry: Entry) -> Item:
     return FILE.item(partition(agent_id), sort_key(entry.path), fields)
 
 
-def from_item(item: Item) -> Entry | None:
+def from_item(item: Item) -> LedgerEntry | None:
     """The entry that an item holds; a folder's item holds none."""
     if "revision" not in item:
         return None
     fields = FILE.fields(item)
     path, reservations = fields["path"], fields.get("reservations", {})
     known = "version" in fields
-    return Entry(
+    return LedgerEntry(
         path=path,
         size=fields.get("size"),
         info=FileInfo(path, fields["size"], fields["sha256"], fields["version"]) if known else None,
         reservations=tuple(
-            Reservation(token, size, moment(at)) for token, (size, at) in reservations.items()
+            SpaceReservation(token, size, moment(at)) for token, (size, at) in reservations.items()
         ),
         counted=fields["counted"],
         revision=fields["revision"],
@@ -166,14 +174,14 @@ def _short(name: str) -> str:
     return "H" + sha256(name.encode()).hexdigest()[:_HASH_LENGTH]
 
 
-def _entry_write(agent_id: str, before: Entry, after: Entry) -> Write:
+def _entry_write(agent_id: str, before: LedgerEntry, after: LedgerEntry) -> Write:
     condition = _was(before) if before.revision else _is_free()
     if after.is_empty:
         return delete(partition(agent_id), sort_key(after.path), condition)
     return put(to_item(agent_id, after), condition)
 
 
-def _was(before: Entry) -> Condition:
+def _was(before: LedgerEntry) -> Condition:
     was: Condition = (Path("revision") == before.revision) & (Path("schema") <= FILE.version)
     return was
 
@@ -184,7 +192,7 @@ def _is_free() -> Condition:
     return free
 
 
-def _folders(agent_id: str, before: Entry, after: Entry) -> list[Write]:
+def _folders(agent_id: str, before: LedgerEntry, after: LedgerEntry) -> list[Write]:
     """Each folder above a file counts it, as long as there is something to know of it."""
     if before.revision and not after.is_empty:
         return []
@@ -221,11 +229,13 @@ def _usage_writes(agent_id: str, growth: int, quota_bytes: int | None) -> list[W
     return [update(partition(agent_id), SUM, change, room)]
 
 
-def _answer(refusal: Cancelled, after: Entry, growth: int, quota_bytes: int | None) -> Entry | None:
+def _answer(
+    refusal: Cancelled, after: LedgerEntry, growth: int, quota_bytes: int | None
+) -> LedgerEntry | None:
     """What a refused save means: it was saved already, its name is taken, or it changed."""
     stored = refusal.failed.get(0)
     if 0 in refusal.failed and _is_saved(stored, after):
-        return Entry(after.path) if after.is_empty else after
+        return LedgerEntry(after.path) if after.is_empty else after
     for item in filter(None, refusal.failed.values()):
         taken = _clash(item, after.path)
         if taken is not None:
@@ -236,7 +246,7 @@ def _answer(refusal: Cancelled, after: Entry, growth: int, quota_bytes: int | No
     raise over_quota(after.path, growth, used, quota_bytes)
 
 
-def _is_saved(stored: Item | None, after: Entry) -> bool:
+def _is_saved(stored: Item | None, after: LedgerEntry) -> bool:
     """Whether the answer to this very save was lost, and it was tried again."""
     if stored is None:
         return after.is_empty

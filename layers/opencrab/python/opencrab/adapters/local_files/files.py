@@ -23,12 +23,12 @@ from opencrab.adapters.local_files.marks import Marks
 from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.workspace.path import (
-    agent_folder,
-    changed_by_others,
+    file_conflict_error,
+    file_not_found_error,
+    file_version_gone_error,
     is_workspace_path,
-    no_file,
-    not_kept,
-    twin_key,
+    path_collision_key,
+    workspace_folder_of_agent,
     workspace_path,
     workspace_prefix,
 )
@@ -86,7 +86,7 @@ class LocalFiles:
         with self._lock, translate_errors(self._root):
             place, exists = self._locate(agent_id, path)
             if not exists:
-                raise no_file(path)
+                raise file_not_found_error(path)
             with open_file(place) as file:
                 status = os.fstat(file.fileno())
                 self._check_size(path, status.st_size)
@@ -119,7 +119,7 @@ class LocalFiles:
                     self._mark(agent_id, info, clean=clean)
                 return self._marked(agent_id, info)
             if stored is None or not is_same:
-                raise changed_by_others(path, is_gone=stored is None)
+                raise file_conflict_error(path, is_gone=stored is None)
             self._sync_to(place.parent)
             return self._marked(agent_id, stored)
 
@@ -136,10 +136,10 @@ class LocalFiles:
         with self._lock, translate_errors(self._root):
             place, exists = self._locate(agent_id, path)
             if not exists:
-                raise no_file(path)
+                raise file_not_found_error(path)
             stored = _info(place, path)
             if condition not in {None, stored.version}:
-                raise changed_by_others(path, is_gone=stored is None)
+                raise file_conflict_error(path, is_gone=stored is None)
             usage = self._usages.pop(agent_id, None)
             self._history.keep(agent_id, path, place, stored.version)
             self._writer.disk.unlink(place)
@@ -170,7 +170,7 @@ class LocalFiles:
                     return file.read()
             content = self._history.read(agent_id, path, version)
         if content is None:
-            raise not_kept(path, version)
+            raise file_version_gone_error(path, version)
         return content
 
     def _current(self, agent_id: str, path: str) -> FileInfo | None:
@@ -233,7 +233,7 @@ class LocalFiles:
         return place, True
 
     def _workspace(self, agent_id: str) -> Path:
-        return self._root / agent_folder(agent_id) / _WORKSPACE
+        return self._root / workspace_folder_of_agent(agent_id) / _WORKSPACE
 
     def _usage(self, agent_id: str) -> _Usage:
         if agent_id not in self._usages:
@@ -325,7 +325,9 @@ def _check_kind(place: Path, shown: str, *, folder: bool | None) -> None:
 
 def _refuse_twin(path: str, present: list[str]) -> None:
     *above, name = path.split("/")
-    twin = next((other for other in present if twin_key(other) == twin_key(name)), None)
+    twin = next(
+        (other for other in present if path_collision_key(other) == path_collision_key(name)), None
+    )
     if twin is not None:
         existing = "/".join([*above, twin])
         raise Invalid(

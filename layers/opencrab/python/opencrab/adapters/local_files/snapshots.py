@@ -26,7 +26,7 @@ from opencrab.adapters.local_files.disk import (
     open_file,
     translate_errors,
 )
-from opencrab.domain.workspace.path import agent_folder
+from opencrab.domain.workspace.path import workspace_folder_of_agent
 from opencrab.ports.clock import Clock
 from opencrab.ports.memory.snapshots import Snapshot
 
@@ -114,7 +114,7 @@ class DirectorySnapshots:
             self._writer.sync(folder)
 
     def _folder(self, agent_id: str) -> Path:
-        return self._root / agent_folder(agent_id)
+        return self._root / workspace_folder_of_agent(agent_id)
 
     def _make(self, folder: Path) -> None:
         for each in (self._root, folder):

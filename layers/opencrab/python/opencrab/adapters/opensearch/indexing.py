@@ -25,11 +25,18 @@ from opencrab.adapters.opensearch.schema import (
     place_row,
     row_id,
 )
-from opencrab.adapters.opensearch.watermark import Reached
-from opencrab.adapters.search_rows import LATE, Batch, Forgotten, Hinted, Past, ref_of
+from opencrab.adapters.opensearch.watermark import Watermarks
+from opencrab.adapters.search_rows import (
+    LATE,
+    Batch,
+    ChangeHint,
+    ForgottenRows,
+    SearchRowReader,
+    ref_of,
+)
 from opencrab.domain.erasure.request import COPIES_KEPT, ErasureMark
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.memory.search_row import Row, RowKind
+from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.feed import FeedEntry
 
@@ -46,7 +53,9 @@ class OpenSearchIndexing:
         stage: The installation's name, which the names of its indexes begin with.
     """
 
-    def __init__(self, client: OpenSearchClient, stage: str, past: Past, clock: Clock) -> None:
+    def __init__(
+        self, client: OpenSearchClient, stage: str, past: SearchRowReader, clock: Clock
+    ) -> None:
         self._client = client
         self._stage = stage
         self._past = past
@@ -66,19 +75,19 @@ class OpenSearchIndexing:
             raise failure
 
     def catch_up(self, agent_id: str) -> None:
-        self._index(agent_id, Hinted(), whole=True)
+        self._index(agent_id, ChangeHint(), whole=True)
 
     def forget(self, agent_id: str) -> None:
         """Take out what the agent's marks name; everything is forgotten with the whole index."""
         name = index_name(self._stage, agent_id)
         if self._client.about(name) is not None:
-            forgotten = Forgotten(self._past.marks(agent_id))
+            forgotten = ForgottenRows(self._past.marks(agent_id))
             self._prepared(name, forgotten)
             all_written(self._client.write(name, _deletions(forgotten.marks.values())))
 
-    def _index(self, agent_id: str, hinted: Hinted, *, whole: bool = False) -> None:
+    def _index(self, agent_id: str, hinted: ChangeHint, *, whole: bool = False) -> None:
         name = index_name(self._stage, agent_id)
-        forgotten = Forgotten(self._past.marks(agent_id))
+        forgotten = ForgottenRows(self._past.marks(agent_id))
         reached = self._prepared(name, forgotten)
         run = _Run(self._client, name, reached, self._clock, forgotten)
         seen = reached.seen()
@@ -94,14 +103,14 @@ class OpenSearchIndexing:
         self._obey_late(agent_id, name, forgotten)
         run.finish()
 
-    def _prepared(self, name: str, forgotten: Forgotten) -> Reached:
+    def _prepared(self, name: str, forgotten: ForgottenRows) -> Watermarks:
         """The index; one of another schema begins anew, and one that may hold what is forgotten.
 
         That are indexes from before everything was forgotten, and those that were left alone for
         so long that a mark may be gone which they never saw.
         """
         about = self._client.about(name)
-        reached = Reached(self._client, name)
+        reached = Watermarks(self._client, name)
         since = None if about is None else made_at(about)
         if since is not None and not (forgotten.until and since <= forgotten.until):
             reached.load()
@@ -111,9 +120,9 @@ class OpenSearchIndexing:
         if about is not None:
             self._client.drop(name)
         self._client.create(name, creation(self._clock.now()))
-        return Reached(self._client, name)
+        return Watermarks(self._client, name)
 
-    def _obey_late(self, agent_id: str, name: str, known: Forgotten) -> None:
+    def _obey_late(self, agent_id: str, name: str, known: ForgottenRows) -> None:
         """Take out what was forgotten while it was being written.
 
         A mark is written before anything is removed: either it is read here, or whoever made it
@@ -134,9 +143,9 @@ class _Run:
         self,
         client: OpenSearchClient,
         name: str,
-        reached: Reached,
+        reached: Watermarks,
         clock: Clock,
-        forgotten: Forgotten,
+        forgotten: ForgottenRows,
     ) -> None:
         self._client = client
         self._name = name
@@ -173,7 +182,7 @@ class _Run:
         elif batch.kind and batch.kind not in self._held:
             self._last[batch.kind] = batch.last_id
 
-    def reread(self, changed: dict[tuple[RowKind, str], Row | None]) -> None:
+    def reread(self, changed: dict[tuple[RowKind, str], SearchRow | None]) -> None:
         """Write kept things as they are now, and take out those that are gone."""
         rows = [row for row in changed.values() if row is not None]
         gone = [each for each, row in changed.items() if row is None]
@@ -189,7 +198,7 @@ class _Run:
         self._refused.extend(self._client.write(self._name, self._later))
         all_written(self._refused)
 
-    def _writes(self, rows: Iterable[Row], place: int) -> Iterator[DocumentWrite]:
+    def _writes(self, rows: Iterable[SearchRow], place: int) -> Iterator[DocumentWrite]:
         """Documents of the rows that may be kept; a forgotten row still has its place."""
         for row in rows:
             place += row.is_spoken
@@ -197,7 +206,7 @@ class _Run:
                 yield DocumentWrite(row_id(row), document(place_row(row, place)))
 
 
-def _newer(forgotten: Forgotten, reached: Reached) -> list[ErasureMark]:
+def _newer(forgotten: ForgottenRows, reached: Watermarks) -> list[ErasureMark]:
     """The marks that an index may not have obeyed yet."""
     agent = reached.agent()
     if agent is None or agent.began is None:

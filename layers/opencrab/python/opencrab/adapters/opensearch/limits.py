@@ -10,9 +10,9 @@ from typing import Any
 from opencrab.adapters.opensearch.schema import ROW
 from opencrab.adapters.search_rows import micros
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.memory.search_row import Clearance, Row, RowKind
-from opencrab.domain.value import whole
-from opencrab.ports.memory.search import Query
+from opencrab.domain.memory.search_row import RowKind, SearchClearance, SearchRow
+from opencrab.domain.value import join_surrogates
+from opencrab.ports.memory.search import SearchQuery
 
 Clause = dict[str, Any]
 
@@ -22,7 +22,7 @@ _MOST = 2**31 - 1
 
 def term(name: str, value: object) -> Clause:
     """Documents in which a field has this value."""
-    return {"term": {name: whole(value)}}
+    return {"term": {name: join_surrogates(value)}}
 
 
 _PRIVATE = term("hearing", Hearing.PRIVATE.value)
@@ -33,7 +33,7 @@ def any_of(clauses: list[Clause]) -> Clause:
     return {"bool": {"should": clauses, "minimum_should_match": 1}}
 
 
-def may_hear(query: Query, heard: AbstractSet[str]) -> list[Clause]:
+def may_hear(query: SearchQuery, heard: AbstractSet[str]) -> list[Clause]:
     """What whoever asks may hear of, the same as `hears`."""
     clauses = [term("doc", ROW), *_clearance(query.clearance, heard)]
     if query.before is not None:
@@ -44,7 +44,7 @@ def may_hear(query: Query, heard: AbstractSet[str]) -> list[Clause]:
     return clauses
 
 
-def may_answer(query: Query, heard: AbstractSet[str]) -> list[Clause]:
+def may_answer(query: SearchQuery, heard: AbstractSet[str]) -> list[Clause]:
     """What may answer a query, the same as `answers`."""
     clauses = may_hear(query, heard)
     if query.session_id is not None:
@@ -66,7 +66,7 @@ def may_answer(query: Query, heard: AbstractSet[str]) -> list[Clause]:
     return clauses
 
 
-def hears(row: Row, query: Query, heard: AbstractSet[str]) -> bool:
+def hears(row: SearchRow, query: SearchQuery, heard: AbstractSet[str]) -> bool:
     """Whether whoever asks may hear of a row at all, as in an excerpt."""
     if not query.clearance.allows(row, heard):
         return False
@@ -76,7 +76,7 @@ def hears(row: Row, query: Query, heard: AbstractSet[str]) -> bool:
     return row.session_id != session_id or row.sequence < max(sequence, 1)
 
 
-def answers(row: Row, query: Query, heard: AbstractSet[str]) -> bool:
+def answers(row: SearchRow, query: SearchQuery, heard: AbstractSet[str]) -> bool:
     """Whether a row may answer a query."""
     at = micros(row.at)
     return (
@@ -90,8 +90,8 @@ def answers(row: Row, query: Query, heard: AbstractSet[str]) -> bool:
     )
 
 
-def _clearance(clearance: Clearance, heard: AbstractSet[str]) -> list[Clause]:
-    """The same as `Clearance.allows`."""
+def _clearance(clearance: SearchClearance, heard: AbstractSet[str]) -> list[Clause]:
+    """The same as `SearchClearance.allows`."""
     if clearance.whole:
         return []
     allowed = [term("hearing", Hearing.PUBLIC.value)]

@@ -8,13 +8,19 @@ from datetime import datetime
 
 from opencrab.adapters.opensearch.limits import answers, hears
 from opencrab.adapters.opensearch.query_plan import QueryContext
-from opencrab.adapters.opensearch.schema import Placed, place_row
+from opencrab.adapters.opensearch.schema import PlacedRow, place_row
 from opencrab.adapters.opensearch.terms import shares
 from opencrab.adapters.search_rows import micros
-from opencrab.domain.memory.search_row import Row
-from opencrab.domain.text.query import Question
-from opencrab.domain.text.ranking import LENT, MOST_HITS, Candidate, Ranked, rank_candidates
-from opencrab.ports.memory.search import MOST_FOUND, Found, Query, excerpt_line
+from opencrab.domain.memory.search_row import SearchRow
+from opencrab.domain.text.query import ParsedQuery
+from opencrab.domain.text.ranking import (
+    LENT,
+    MOST_HITS,
+    RankedRow,
+    RankingCandidate,
+    rank_search_candidates,
+)
+from opencrab.ports.memory.search import MOST_FOUND, SearchHit, SearchQuery, excerpt_line
 
 Place = tuple[str, int]
 """A session, and a place among its speech."""
@@ -31,8 +37,8 @@ class RowPool:
 
     def __init__(
         self,
-        query: Query,
-        asked: Question,
+        query: SearchQuery,
+        asked: ParsedQuery,
         sought: tuple[str, ...],
         before: QueryContext,
         now: datetime,
@@ -44,15 +50,15 @@ class RowPool:
         self._asked = asked
         self._sought = sought
         self._now = now
-        self._rows = dict[str, Placed]()
+        self._rows = dict[str, PlacedRow]()
         self._pool = set[str]()
         self._scores = dict[str, float]()
-        self._places = dict[Place, Row]()
+        self._places = dict[Place, SearchRow]()
         self.add(before.tail.rows, hits=True)
 
     def add(
         self,
-        rows: Mapping[str, Placed],
+        rows: Mapping[str, PlacedRow],
         *,
         hits: bool = False,
         scores: Mapping[str, float] | None = None,
@@ -73,7 +79,7 @@ class RowPool:
             if scores and key in self._rows and self.row(key) == found.row:
                 self._scores[key] = scores[key]
 
-    def put(self, key: str, row: Row | None) -> None:
+    def put(self, key: str, row: SearchRow | None) -> None:
         """Say what a kept thing is by now."""
         self._scores.pop(key, None)
         del self._rows[key]
@@ -81,7 +87,7 @@ class RowPool:
             self._pool.add(key)
             self.add({key: place_row(row, 0)})
 
-    def row(self, key: str) -> Row:
+    def row(self, key: str) -> SearchRow:
         """One of the rows."""
         return self._rows[key].row
 
@@ -106,7 +112,7 @@ class RowPool:
             if found.place + away > 0
         }
 
-    def ranked(self, hits: Mapping[str, float]) -> tuple[Ranked, ...]:
+    def ranked(self, hits: Mapping[str, float]) -> tuple[RankedRow, ...]:
         """The order in which hits and neighbours are shown."""
         near = self.beside(hits)
         candidates = [
@@ -115,7 +121,7 @@ class RowPool:
             if key in hits or (found.row.session_id, found.place) in near
             if answers(found.row, self.query, self.before.heard)
         ]
-        return rank_candidates(
+        return rank_search_candidates(
             candidates,
             named=self._asked.named,
             asks_when=self._asked.asks_when,
@@ -123,7 +129,7 @@ class RowPool:
             limit=min(self.query.limit, MOST_FOUND),
         )
 
-    def found(self, each: Ranked) -> Found:
+    def found(self, each: RankedRow) -> SearchHit:
         """What is shown of a row."""
         found = self._rows[str(each.candidate.key)]
         shown = [found.row]
@@ -131,7 +137,7 @@ class RowPool:
             session_id = found.row.session_id
             near = (self._places.get((session_id, found.place + away)) for away in (-1, 0, 1))
             shown = [row for row in near if row is not None]
-        return Found(
+        return SearchHit(
             row=found.row,
             score=each.score,
             why=each.why,
@@ -158,9 +164,9 @@ class RowPool:
         row = self.row(key)
         return -points, -micros(row.at), row.session_id, row.sequence, key
 
-    def _candidate(self, key: str, found: Placed, points: float) -> Candidate:
+    def _candidate(self, key: str, found: PlacedRow, points: float) -> RankingCandidate:
         row = found.row
-        return Candidate(
+        return RankingCandidate(
             key=key,
             session_id=row.session_id,
             place=found.place or row.sequence,

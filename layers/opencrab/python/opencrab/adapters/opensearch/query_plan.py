@@ -7,13 +7,13 @@ from typing import Any
 
 from opencrab.adapters.opensearch.client import OpenSearchClient
 from opencrab.adapters.opensearch.limits import hears, may_hear, term
-from opencrab.adapters.opensearch.recent_rows import Tail, tail_of
+from opencrab.adapters.opensearch.recent_rows import RecentRows, tail_of
 from opencrab.adapters.opensearch.schema import ROW
-from opencrab.adapters.opensearch.watermark import SETTLED, Reached, newest
-from opencrab.adapters.search_rows import KEPT, Past
+from opencrab.adapters.opensearch.watermark import SETTLED, Watermarks, newest
+from opencrab.adapters.search_rows import KEPT, SearchRowReader
 from opencrab.domain.memory.search_row import RowKind
 from opencrab.domain.text.query import named_speakers
-from opencrab.ports.memory.search import Query
+from opencrab.ports.memory.search import SearchQuery
 
 MOST_SPEAKERS = 1_000
 MOST_KEPT = 65_535
@@ -30,18 +30,24 @@ class QueryContext:
     Speakers of whom whoever asks may not hear are not among them.
     """
 
-    tail: Tail
+    tail: RecentRows
     heard: frozenset[str]
     speakers: frozenset[str] = frozenset()
 
 
 def run_query(
-    client: OpenSearchClient, index: str, past: Past, agent_id: str, query: Query, *, now: datetime
+    client: OpenSearchClient,
+    index: str,
+    past: SearchRowReader,
+    agent_id: str,
+    query: SearchQuery,
+    *,
+    now: datetime,
 ) -> QueryContext:
     """Ask the collection once, and the stores for what it cannot know yet."""
     person = query.clearance.person_id
     answer = client.search(index, _watermark_query(person))
-    reached = Reached(client, index, until=now - SETTLED)
+    reached = Watermarks(client, index, until=now - SETTLED)
     reached.read(answer)
     tail = tail_of(past, agent_id, query, reached)
     rows = [found.row for found in tail.rows.values()]
@@ -74,7 +80,7 @@ def kept_in(client: OpenSearchClient, index: str) -> set[tuple[RowKind, str]]:
 def _visible_speakers(
     client: OpenSearchClient,
     index: str,
-    query: Query,
+    query: SearchQuery,
     speakers: frozenset[str],
     before: QueryContext,
 ) -> frozenset[str]:

@@ -7,29 +7,31 @@ rely on, so that everybody reads what they just wrote.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from opencrab.adapters.opensearch.schema import Placed, place_row, row_id
-from opencrab.adapters.opensearch.watermark import Reached
-from opencrab.adapters.search_rows import Batch, Forgotten, Past
-from opencrab.ports.memory.search import Query
+from opencrab.adapters.opensearch.schema import PlacedRow, place_row, row_id
+from opencrab.adapters.opensearch.watermark import Watermarks
+from opencrab.adapters.search_rows import Batch, ForgottenRows, SearchRowReader
+from opencrab.ports.memory.search import SearchQuery
 
 MOST_TAIL = 1_000
 """Rows of the tail that are weighed, the newest ones; more are there while an index is built."""
 
 
 @dataclass(frozen=True)
-class Tail:
+class RecentRows:
     """The rows after the watermarks, by the ids of their documents, and all marks."""
 
-    rows: Mapping[str, Placed] = field(default_factory=dict)
-    forgotten: Forgotten = field(default_factory=Forgotten)
+    rows: Mapping[str, PlacedRow] = field(default_factory=dict)
+    forgotten: ForgottenRows = field(default_factory=ForgottenRows)
 
 
-def tail_of(past: Past, agent_id: str, query: Query, reached: Reached) -> Tail:
+def tail_of(
+    past: SearchRowReader, agent_id: str, query: SearchQuery, reached: Watermarks
+) -> RecentRows:
     """What came after the watermarks that count, as far as it was not forgotten."""
     sessions = (query.clearance.session_id, query.session_id, query.before and query.before[0])
     named = dict.fromkeys(each for each in sessions if each)
-    forgotten = Forgotten()
-    rows = dict[str, Placed]()
+    forgotten = ForgottenRows()
+    rows = dict[str, PlacedRow]()
     places = dict[str, int]()
     for batch in past.news(agent_id, reached.seen(), *named):
         forgotten.add(batch.marks)
@@ -37,12 +39,12 @@ def tail_of(past: Past, agent_id: str, query: Query, reached: Reached) -> Tail:
             step = reached.of(batch.session_id)
             places[batch.session_id] = step.place if step else 0
         rows.update(_rows(batch, places, forgotten))
-    return Tail(_newest(rows), forgotten)
+    return RecentRows(_newest(rows), forgotten)
 
 
 def _rows(
-    batch: Batch, places: dict[str, int], forgotten: Forgotten
-) -> Iterable[tuple[str, Placed]]:
+    batch: Batch, places: dict[str, int], forgotten: ForgottenRows
+) -> Iterable[tuple[str, PlacedRow]]:
     """The rows of a batch at their places; the indexer numbers them in the same way."""
     for row in batch.rows:
         place = 0
@@ -52,7 +54,7 @@ def _rows(
             yield row_id(row), place_row(row, place)
 
 
-def _newest(rows: dict[str, Placed]) -> dict[str, Placed]:
+def _newest(rows: dict[str, PlacedRow]) -> dict[str, PlacedRow]:
     if len(rows) <= MOST_TAIL:
         return rows
     ordered = sorted(rows.items(), key=lambda each: each[1].row.at, reverse=True)

@@ -10,9 +10,9 @@ from opencrab.adapters.opensearch.terms import index_text
 from opencrab.adapters.search_rows import micros, time_of
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.errors import Invalid
-from opencrab.domain.memory.search_row import Row, RowKind
-from opencrab.domain.text.query import tells_time
-from opencrab.domain.value import whole
+from opencrab.domain.memory.search_row import RowKind, SearchRow
+from opencrab.domain.text.query import has_time_word
+from opencrab.domain.value import join_surrogates
 
 SCHEMA = 1
 """Of the mapping and of how texts are cut into terms; an index of another one is built anew."""
@@ -78,21 +78,21 @@ def made_at(about: Mapping[str, Any]) -> datetime | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedRow:
     """A row, its place among the speech of its session, and whether it has a word of time.
 
     What is said in one session is numbered from 1 without gaps, whatever lies between in the
     journal, so that the row beside one at place 7 is at 6 or 8; everything else has place 0.
     """
 
-    row: Row
+    row: SearchRow
     place: int
     timed: bool
 
 
-def place_row(row: Row, place: int) -> Placed:
+def place_row(row: SearchRow, place: int) -> PlacedRow:
     """A row at its place."""
-    return Placed(row, place if row.is_spoken else 0, tells_time(row.text))
+    return PlacedRow(row, place if row.is_spoken else 0, has_time_word(row.text))
 
 
 def index_name(stage: str, agent_id: str) -> str:
@@ -119,19 +119,19 @@ def line_id(session_id: str, sequence: int) -> str:
 
 
 def kept_id(ref: str) -> str:
-    """The document of what is kept under an id of its own, which `Row.id` tells."""
+    """The document of what is kept under an id of its own, which `SearchRow.id` tells."""
     return f"kept:{ref}"
 
 
-def row_id(row: Row) -> str:
+def row_id(row: SearchRow) -> str:
     """The document of a row: the same row is the same document, however often it is written."""
     return kept_id(row.id) if row.ref else line_id(row.session_id, row.sequence)
 
 
-def document(found: Placed) -> dict[str, Any]:
+def document(found: PlacedRow) -> dict[str, Any]:
     """A row as the index keeps it."""
     row = found.row
-    terms, text = index_text(row.text), whole(row.text)
+    terms, text = index_text(row.text), join_surrogates(row.text)
     return {
         "doc": ROW,
         "terms": terms,
@@ -144,7 +144,7 @@ def document(found: Placed) -> dict[str, Any]:
         "kind": row.kind.value,
         "hearing": row.hearing.value,
         "guild": row.guild_id,
-        "speaker": whole(row.speaker),
+        "speaker": join_surrogates(row.speaker),
         "speaker_id": row.speaker_id,
         "at": micros(row.at),
         "importance": row.importance,
@@ -154,9 +154,9 @@ def document(found: Placed) -> dict[str, Any]:
     }
 
 
-def read(source: Mapping[str, Any]) -> Placed:
+def read(source: Mapping[str, Any]) -> PlacedRow:
     """The row of a document."""
-    row = Row(
+    row = SearchRow(
         session_id=source["session"],
         sequence=source["sequence"],
         kind=RowKind(source["kind"]),
@@ -170,4 +170,4 @@ def read(source: Mapping[str, Any]) -> Placed:
         importance=source["importance"],
         taint=source["taint"],
     )
-    return Placed(row, source["place"], source["timed"])
+    return PlacedRow(row, source["place"], source["timed"])

@@ -11,12 +11,12 @@ from opencrab.adapters.opensearch.indexing import OpenSearchIndexing
 from opencrab.adapters.opensearch.limits import any_of, may_answer, may_hear, term
 from opencrab.adapters.opensearch.merging import Place, RowPool
 from opencrab.adapters.opensearch.query_plan import QueryContext, run_query
-from opencrab.adapters.opensearch.schema import ROW, SCHEMA, Placed, index_name, read, row_id
+from opencrab.adapters.opensearch.schema import ROW, SCHEMA, PlacedRow, index_name, read, row_id
 from opencrab.adapters.opensearch.terms import plain
-from opencrab.adapters.opensearch.watermark import Reached, newest
-from opencrab.domain.text.query import question
-from opencrab.domain.text.ranking import MOST_HITS, Ranked
-from opencrab.ports.memory.search import Found, IndexStatus, Query
+from opencrab.adapters.opensearch.watermark import Watermarks, newest
+from opencrab.domain.text.query import parse_search_query
+from opencrab.domain.text.ranking import MOST_HITS, RankedRow
+from opencrab.ports.memory.search import IndexStatus, SearchHit, SearchQuery
 
 _LOOKS = 3
 """How often the rows are ranked again after kept things turned out to be others than known."""
@@ -36,13 +36,13 @@ _ORDER: list[dict[str, Any]] = [
 class OpenSearch(OpenSearchIndexing):
     """`ports.memory.search.Search` and `ports.memory.search.Indexing` over one collection."""
 
-    def search(self, agent_id: str, query: Query) -> tuple[Found, ...]:
+    def search(self, agent_id: str, query: SearchQuery) -> tuple[SearchHit, ...]:
         index = index_name(self._stage, agent_id)
-        if query.limit < 1 or not question(query.text).terms:
+        if query.limit < 1 or not parse_search_query(query.text).terms:
             return ()
         now = self._clock.now()
         before = run_query(self._client, index, self._past, agent_id, query, now=now)
-        asked = question(query.text, before.speakers)
+        asked = parse_search_query(query.text, before.speakers)
         sought = tuple(dict.fromkeys(map(plain, asked.terms)))
         look = RowPool(query, asked, sought, before, now)
         hits = self._client.search(index, _hits_asked(query, sought, before))
@@ -64,7 +64,7 @@ class OpenSearch(OpenSearchIndexing):
     def status(self, agent_id: str) -> IndexStatus:
         """As the port says; `bytes` are those of texts and terms, as no others are told."""
         index = index_name(self._stage, agent_id)
-        reached = Reached(self._client, index)
+        reached = Watermarks(self._client, index)
         reached.read(self._client.search(index, newest(_MOST_SESSIONS)))
         sizes = {"bytes": {"sum": {"field": "bytes"}}}
         query = term("doc", ROW)
@@ -82,7 +82,7 @@ class OpenSearch(OpenSearchIndexing):
             published_rows=rows if agent else None,
         )
 
-    def _looked(self, index: str, look: RowPool) -> tuple[Ranked, ...]:
+    def _looked(self, index: str, look: RowPool) -> tuple[RankedRow, ...]:
         """The best among the rows at hand and what stands beside them."""
         hits = look.hits()
         beside = look.beside(hits)
@@ -91,7 +91,7 @@ class OpenSearch(OpenSearchIndexing):
             look.add(_rows(self._client.search(index, _beside_asked(look, beside))))
         return look.ranked(hits)
 
-    def _learnt(self, agent_id: str, look: RowPool, order: Iterable[Ranked]) -> bool:
+    def _learnt(self, agent_id: str, look: RowPool, order: Iterable[RankedRow]) -> bool:
         """Whether kept things among the best are others than was known; that is known then."""
         learnt = False
         for key in (str(each.candidate.key) for each in order):
@@ -106,13 +106,15 @@ class OpenSearch(OpenSearchIndexing):
         return learnt
 
 
-def _is_sure(each: Ranked, look: RowPool) -> bool:
+def _is_sure(each: RankedRow, look: RowPool) -> bool:
     """Whether it is a line, or a kept thing that was read again."""
     key = str(each.candidate.key)
     return key in look.sound or not look.row(key).ref
 
 
-def _hits_asked(query: Query, sought: tuple[str, ...], before: QueryContext) -> dict[str, Any]:
+def _hits_asked(
+    query: SearchQuery, sought: tuple[str, ...], before: QueryContext
+) -> dict[str, Any]:
     """The search for the best by BM25 among what may answer."""
     match = {"match": {"terms": {"query": " ".join(sought), "operator": "or"}}}
     limits = may_answer(query, before.heard)
@@ -138,7 +140,7 @@ def _beside_asked(look: RowPool, beside: Iterable[Place]) -> dict[str, Any]:
     return {"size": size, "query": {"bool": {"filter": limits}}, "track_total_hits": False}
 
 
-def _rows(answer: Mapping[str, Any] | None) -> dict[str, Placed]:
+def _rows(answer: Mapping[str, Any] | None) -> dict[str, PlacedRow]:
     """The rows of an answer; each is known by what it says, not by what it is called."""
     if answer is None:
         return {}

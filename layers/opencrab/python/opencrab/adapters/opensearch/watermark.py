@@ -40,7 +40,7 @@ class Watermark:
     began: datetime | None = None
 
 
-class Reached:
+class Watermarks:
     """The watermarks of one index, read as they are needed."""
 
     def __init__(self, client: OpenSearchClient, index: str, until: datetime | None = None) -> None:
@@ -115,7 +115,7 @@ class Reached:
 class _Lines(Mapping[str, int]):
     """The last line of each session, for those who ask for few of many sessions."""
 
-    def __init__(self, reached: Reached) -> None:
+    def __init__(self, reached: Watermarks) -> None:
         self._reached = reached
 
     def __getitem__(self, session_id: str) -> int:

@@ -63,7 +63,7 @@ class _Reading:
 
 
 class ProviderModels:
-    """`ports.models.model.Models` and `Directory`: models by `provider:model`, provider or alias.
+    """`Models` and `ProviderDirectory`: models by `provider:model`, provider or alias.
 
     Settings and preferences are read when the first model is asked for, again for each newer
     version of the preferences, and again after `keep_for`. A reading takes the place of the last

@@ -10,12 +10,18 @@ from typing import Any, TypeVar
 from opencrab.adapters.providers.transport.exchange import OpenReply, Reply, Transport
 from opencrab.adapters.providers.wire.framing import events
 from opencrab.adapters.providers.wire.lenient import parse
-from opencrab.adapters.providers.wire.secrecy import Secrecy
-from opencrab.adapters.providers.wire.wire import Assembly, Endpoint, Event, Party, Wire
+from opencrab.adapters.providers.wire.secrecy import KeyRedactor
+from opencrab.adapters.providers.wire.wire import (
+    Endpoint,
+    ErrorParty,
+    StreamAssembly,
+    StreamFrame,
+    Wire,
+)
 from opencrab.domain.errors import OpenCrabError, Refused
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
-from opencrab.domain.turn.record import Answer
+from opencrab.domain.turn.record import ModelAnswer
 from opencrab.ports.models.model import ChatRequest, Embeddings, ModelInfo, ProviderHealth
 
 BATCH = 100
@@ -61,7 +67,7 @@ class VendorModel(_Vendor):
         request = replace(request, model=self.model)
         return _encode_json(self.wire.to_wire(request, self.info, stream=self.stream))
 
-    def chat(self, request: ChatRequest, body: bytes) -> Answer:
+    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
         with self._line.guarded():
             path = self.wire.chat_path(self.model, stream=self.stream)
             if self.stream:
@@ -72,7 +78,7 @@ class VendorModel(_Vendor):
             answer = answer if answer.model else answer.replaced(model=self.model)
             return self._line.secrecy.answer(answer)
 
-    def _streamed(self, path: str, body: bytes, timeout_seconds: float) -> Answer:
+    def _streamed(self, path: str, body: bytes, timeout_seconds: float) -> ModelAnswer:
         line, started = self._line, self.clock()
         with line.open(path, body, timeout_seconds) as opened:
             if _comes_whole(opened, self.wire):
@@ -81,10 +87,10 @@ class VendorModel(_Vendor):
             first = self._assembled(assembly, opened, started)
         if not assembly.ended:
             message = f"{line.party.provider} broke off in the middle of the answer"
-            raise Unanswered(message, Fault.BROKEN_OFF, billed=True)
+            raise ModelCallFailed(message, Fault.BROKEN_OFF, billed=True)
         return line.assembled(assembly.body()).replaced(first_token_ms=first)
 
-    def _assembled(self, assembly: Assembly, opened: OpenReply, started: float) -> int | None:
+    def _assembled(self, assembly: StreamAssembly, opened: OpenReply, started: float) -> int | None:
         """Hand the stream to the assembly; after how many milliseconds its first words came."""
         first = None
         try:
@@ -92,7 +98,7 @@ class VendorModel(_Vendor):
                 self._line.add(event, assembly)
                 if first is None and assembly.began:
                     first = _milliseconds(self.clock() - started)
-        except Unanswered as error:
+        except ModelCallFailed as error:
             error.may_be_billed = error.may_be_billed or assembly.began
             # An answer that came to its own end needs nothing of what was cut off after it.
             if error.fault not in _CUT or not assembly.ended:
@@ -109,7 +115,7 @@ class VendorEmbedder(_Vendor):
         for start in range(0, len(texts), BATCH):
             try:
                 part = self._batch(texts[start : start + BATCH], deadline - self.clock())
-            except Unanswered as error:
+            except ModelCallFailed as error:
                 if start and not error.may_be_billed:
                     # The batches before this one were answered, and are on the bill.
                     error.may_be_billed, error.usage = True, whole.usage
@@ -122,13 +128,13 @@ class VendorEmbedder(_Vendor):
         party = self._line.party
         path = self.wire.embeddings_path(self.model)
         if path is None:
-            raise Unanswered(
+            raise ModelCallFailed(
                 f"{party.provider} has no embeddings",
                 Fault.BAD_REQUEST,
                 cure="choose a model of another provider for embeddings",
             )
         if timeout_seconds <= 0:
-            raise Unanswered("the time for embeddings is over", Fault.TIMEOUT, billed=False)
+            raise ModelCallFailed("the time for embeddings is over", Fault.TIMEOUT, billed=False)
         with self._line.guarded():
             body = _encode_json(self.wire.embeddings_to_wire(self.model, texts))
             reply = self._line.send(path, body, timeout_seconds)
@@ -191,17 +197,17 @@ class _Line:
                 )
 
     @property
-    def secrecy(self) -> Secrecy:
+    def secrecy(self) -> KeyRedactor:
         """What hides the key."""
-        return Secrecy(self.endpoint.api_key)
+        return KeyRedactor(self.endpoint.api_key)
 
     @property
-    def party(self) -> Party:
+    def party(self) -> ErrorParty:
         """Whom errors are about."""
-        return Party(self.endpoint.provider, self.model, self.endpoint.key_name)
+        return ErrorParty(self.endpoint.provider, self.model, self.endpoint.key_name)
 
     def send(self, path: str, body: bytes | None, timeout_seconds: float) -> Reply:
-        """The reply in one piece; raises Unanswered unless its status is 200."""
+        """The reply in one piece; raises ModelCallFailed unless its status is 200."""
         reply = self.transport.send(
             self.endpoint.base_url + path,
             headers=self._headers() if body is None else _JSON | self._headers(),
@@ -215,7 +221,7 @@ class _Line:
 
     @contextmanager
     def open(self, path: str, body: bytes, timeout_seconds: float) -> Iterator[OpenReply]:
-        """The reply as it comes; raises Unanswered unless its status is 200."""
+        """The reply as it comes; raises ModelCallFailed unless its status is 200."""
         with self.transport.open(
             self.endpoint.base_url + path,
             headers=_JSON | self._headers(),
@@ -239,24 +245,24 @@ class _Line:
             raise error from None
         except _MISREAD as error:
             message = f"the answer of {self.endpoint.provider} cannot be read"
-            raise Unanswered(f"{message} ({type(error).__name__})", Fault.NONSENSE) from None
+            raise ModelCallFailed(f"{message} ({type(error).__name__})", Fault.NONSENSE) from None
 
-    def answer(self, body: bytes) -> Answer:
+    def answer(self, body: bytes) -> ModelAnswer:
         """The answer that a body holds."""
         return self.read(body, lambda body: self.wire.from_wire(parse(body), self.party))
 
-    def assembled(self, body: Any) -> Answer:
+    def assembled(self, body: Any) -> ModelAnswer:
         """The answer that a stream has become."""
         try:
             return self.wire.from_wire(body, self.party)
-        except Unanswered:
+        except ModelCallFailed:
             return self.wire.from_wire(self.secrecy.value(body), self.party)
 
-    def add(self, event: Event, assembly: Assembly) -> None:
+    def add(self, event: StreamFrame, assembly: StreamAssembly) -> None:
         """Hand an event to an assembly."""
         try:
             assembly.add(event)
-        except Unanswered:
+        except ModelCallFailed:
             told = self.secrecy.error(event.data.encode("utf-8", "replace"))
             assembly.add(replace(event, data=told.decode("utf-8", "replace")))
 
@@ -264,7 +270,7 @@ class _Line:
         """What reading a body comes to; an error is read again from the body without the key."""
         try:
             return read(body)
-        except Unanswered:
+        except ModelCallFailed:
             return read(self.secrecy.error(body))
 
     def _headers(self) -> dict[str, str]:
@@ -297,7 +303,7 @@ def _beginning(chunks: Iterable[bytes]) -> bytes:
             received += chunk
             if len(received) > _ERROR_BYTES:
                 break
-    except Unanswered:
+    except ModelCallFailed:
         pass
     return bytes(received[:_ERROR_BYTES])
 

@@ -23,17 +23,17 @@ from opencrab.adapters.s3_files.bucket import (
 from opencrab.domain.errors import Invalid, NotFound, TooLarge, Unavailable
 from opencrab.domain.identifier import content_hash, stable_id
 from opencrab.domain.workspace.path import (
-    agent_folder,
-    changed_by_others,
+    file_conflict_error,
+    file_not_found_error,
+    file_version_gone_error,
     is_workspace_path,
-    no_file,
-    not_kept,
+    workspace_folder_of_agent,
     workspace_path,
     workspace_prefix,
 )
 from opencrab.ports.clock import Clock
 from opencrab.ports.workspace.files import ABSENT, VERSIONS, FileInfo, FileVersion
-from opencrab.ports.workspace.ledger import Entry, Ledger
+from opencrab.ports.workspace.ledger import LedgerEntry, WorkspaceLedger
 
 ROUNDS = 5
 """How often a write begins anew when others change the same file at the same time."""
@@ -79,7 +79,7 @@ class S3Files:
         *,
         quota_bytes: int,
         file_bytes: int,
-        ledger: Ledger,
+        ledger: WorkspaceLedger,
         clock: Clock,
     ) -> None:
         self._bucket = Bucket(client, bucket)
@@ -144,7 +144,7 @@ class S3Files:
         for listed in self._bucket.listed(f"{root}{prefix}/" if prefix else root):
             path = listed.key.removeprefix(root)
             if is_workspace_path(path):
-                entry = entries.get(path, Entry(path))
+                entry = entries.get(path, LedgerEntry(path))
                 known = entry.info if _is_still(entry, listed) else None
                 info = known or self._adopted(_place(agent_id, path), entry)
                 found += [info] if info else []
@@ -161,7 +161,7 @@ class S3Files:
                 self._settle(place, entry, None)
                 raise self._missing(place)
             if condition not in {None, version(stored.etag, stored.version_id)}:
-                raise changed_by_others(place.path, is_gone=self._look(place) is None)
+                raise file_conflict_error(place.path, is_gone=self._look(place) is None)
             if self._bucket.delete(place.key, stored.etag):
                 self._settle(place, entry, None)
                 return
@@ -177,7 +177,7 @@ class S3Files:
         place, version_id = _place(agent_id, path), version_id_of(version)
         found = self._bucket.get(place.key, self._file_bytes, version_id) if version_id else None
         if found is None or found[0].etag != etag_of(version):
-            raise not_kept(place.path, version)
+            raise file_version_gone_error(place.path, version)
         stored, content = found
         if content is None:
             raise _too_large(place.path, stored.size, self._file_bytes)
@@ -192,7 +192,7 @@ class S3Files:
             return stored
         if change.condition not in {None, stored.version if stored else ABSENT}:
             self._settle(place, entry, stored, change.token)
-            raise changed_by_others(place.path, is_gone=stored is None)
+            raise file_conflict_error(place.path, is_gone=stored is None)
         now = self._clock.now()
         wanted = entry.seen(stored, now).reserving(change.token, len(change.content), now)
         reserved = self._ledger.save(place.agent_id, wanted, quota_bytes=self._quota_bytes)
@@ -207,7 +207,7 @@ class S3Files:
         return info
 
     def _settle(
-        self, place: _Place, entry: Entry, stored: FileInfo | None, token: str = ""
+        self, place: _Place, entry: LedgerEntry, stored: FileInfo | None, token: str = ""
     ) -> None:
         """Count a file as what it is; `entry` was read before the file was seen to be so.
 
@@ -227,7 +227,7 @@ class S3Files:
                 *(place.agent_id, place.path, error.message),
             )
 
-    def _adopted(self, place: _Place, entry: Entry) -> FileInfo | None:
+    def _adopted(self, place: _Place, entry: LedgerEntry) -> FileInfo | None:
         """A file that the ledger does not know as it is, which it now learns."""
         stored = self._look(place)
         self._settle(place, entry, stored)
@@ -239,7 +239,7 @@ class S3Files:
         entries = {entry.path: entry for entry in self._ledger.entries(agent_id)}
         objects = {each.key.removeprefix(root): each for each in self._bucket.listed(root)}
         for path in sorted(entries.keys() | filter(is_workspace_path, objects)):
-            entry, listed = entries.get(path, Entry(path)), objects.get(path)
+            entry, listed = entries.get(path, LedgerEntry(path)), objects.get(path)
             unchanged = entry.info if listed and _is_still(entry, listed) else None
             seen = entry.seen(unchanged, now)
             if unchanged is None:
@@ -262,7 +262,7 @@ class S3Files:
     def _missing(self, place: _Place) -> Invalid | NotFound:
         if any(self._bucket.listed(place.key + "/", at_most=1)):
             return Invalid(f"{place.path!r} is a folder", field="path", cure="name a file")
-        return no_file(place.path)
+        return file_not_found_error(place.path)
 
 
 def _place(agent_id: str, path: str) -> _Place:
@@ -271,7 +271,7 @@ def _place(agent_id: str, path: str) -> _Place:
 
 
 def _root(agent_id: str) -> str:
-    return f"agents/{agent_folder(agent_id)}/workspace/"
+    return f"agents/{workspace_folder_of_agent(agent_id)}/workspace/"
 
 
 def _describe_file(path: str, stored: ObjectHead, sha256: str) -> FileInfo:
@@ -283,7 +283,7 @@ def _is_same(stored: FileInfo, change: _Change) -> bool:
     return (stored.sha256, stored.size) == (change.sha256, len(change.content))
 
 
-def _is_still(entry: Entry, listed: ObjectEntry) -> bool:
+def _is_still(entry: LedgerEntry, listed: ObjectEntry) -> bool:
     """Whether an object is the one that the ledger knows; no write leaves an etag as it was."""
     info = entry.info
     return info is not None and (info.size, etag_of(info.version)) == (listed.size, listed.etag)

@@ -13,7 +13,7 @@ from typing import Any
 
 from opencrab.adapters.s3_files.bucket import Bucket, ObjectHead, etag_of, version, version_id_of
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.workspace.path import agent_folder
+from opencrab.domain.workspace.path import workspace_folder_of_agent
 from opencrab.ports.clock import Clock
 from opencrab.ports.memory.snapshots import Snapshot
 
@@ -73,7 +73,7 @@ class S3Snapshots:
 
 
 def _key(agent_id: str) -> str:
-    return f"search/{agent_folder(agent_id)}/index.db"
+    return f"search/{workspace_folder_of_agent(agent_id)}/index.db"
 
 
 def _snapshot_from_metadata(agent_id: str, stored: ObjectHead) -> Snapshot:

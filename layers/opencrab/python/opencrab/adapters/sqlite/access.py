@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from opencrab.adapters.sqlite.database import FEED, AlreadyThere, Database, ItemRow, milliseconds
 from opencrab.domain.access.principal import ApiKey
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.ports.access.idempotency import Remembered
+from opencrab.ports.access.idempotency import RememberedRequest
 from opencrab.ports.conversation.feed import FeedEntry
 
 IDEMPOTENCY = timedelta(days=1)
@@ -53,14 +53,14 @@ class SqliteIdempotency:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def begin(self, key: str, request_hash: str, now: datetime) -> Remembered | None:
+    def begin(self, key: str, request_hash: str, now: datetime) -> RememberedRequest | None:
         with self._database.writing() as items:
             row = items.execute(
                 "SELECT body FROM item WHERE pk=? AND sk='I' AND expires_at>?",
                 (f"IDEMPOTENCY#{key}", milliseconds(now)),
             ).fetchone()
             if row is not None:
-                return Remembered(*json.loads(row[0]))
+                return RememberedRequest(*json.loads(row[0]))
             items.put(
                 f"IDEMPOTENCY#{key}",
                 "I",

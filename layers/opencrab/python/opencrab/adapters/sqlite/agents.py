@@ -5,10 +5,10 @@ from datetime import datetime
 from opencrab.adapters.sqlite.database import AlreadyThere, Database, ItemRow, WriteBatch
 from opencrab.adapters.sqlite.documents import MIND_KEY
 from opencrab.domain.agents.agent import Agent, Identity, Profile
-from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.session import Session, SessionStatus
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.errors import Conflict, NotFound
 
 _PAGE = """
@@ -45,7 +45,11 @@ class SqliteAgents:
             parts = dict(items.between(f"AGENT#{agent_id}", "A", "Z"))
         if _AGENT not in parts:
             raise NotFound(f"there is no agent {agent_id!r}", cure="list them with GET /api/agents")
-        mind = Fact.model_validate_json(parts[MIND_KEY]).read(Mind) if MIND_KEY in parts else None
+        mind = (
+            Document.model_validate_json(parts[MIND_KEY]).read(AgentState)
+            if MIND_KEY in parts
+            else None
+        )
         return Profile.read(parts[_AGENT], parts[_SOUL], parts[_IDENTITY], mind)
 
     def page(self, *, after: str | None, limit: int) -> tuple[Profile, ...]:

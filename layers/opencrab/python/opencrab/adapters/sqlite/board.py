@@ -12,11 +12,16 @@ from opencrab.domain.conversation.message import Instruction
 from opencrab.domain.errors import Conflict
 from opencrab.domain.models.health import BreakerState
 from opencrab.domain.models.preferences import Preferences
-from opencrab.domain.money.budget import INSTALLATION, Draw, exhausted_error, limit_changes
+from opencrab.domain.money.budget import (
+    INSTALLATION,
+    BudgetDraw,
+    budget_exhausted_error,
+    budget_limit_changes,
+)
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import MicroUsd
 from opencrab.ports.models.preferences import StoredPreferences
-from opencrab.ports.turn.journal import Boundary
+from opencrab.ports.turn.journal import StepBoundary
 
 _BOARD, _LIMIT, _SETTINGS, _HEALTH = "BOARD", "LIMIT#", "SETTINGS", "HEALTH#"
 _PREFERENCES, _DOCUMENT = "PREFERENCES", "P"
@@ -73,7 +78,7 @@ class SqliteBudgets:
             return _board(items.between(_BOARD, "A", "Z")).limits
 
     def change_limits(self, changes: Mapping[str, MicroUsd | None]) -> None:
-        checked = limit_changes(changes)
+        checked = budget_limit_changes(changes)
         with self._database.writing() as items:
             for name, limit in checked.items():
                 if limit is None:
@@ -133,7 +138,7 @@ class SqlitePreferences:
         return saved
 
 
-def boundary(database: Database, turn: Turn) -> Boundary:
+def boundary(database: Database, turn: Turn) -> StepBoundary:
     """What a turn must know before its next model call."""
     inbox = f"INBOX#{turn.session_id}"
     scopes = (INSTALLATION, turn.agent_id)
@@ -146,7 +151,7 @@ def boundary(database: Database, turn: Turn) -> Boundary:
     board = _board((sk, body) for pk, sk, body in rows if pk == _BOARD)
     turned = {pk for pk, _sk, body in rows if pk in switches and body == _IS_FROZEN}
     told = (body for pk, _sk, body in rows if pk == inbox)
-    return Boundary(
+    return StepBoundary(
         frozen=next((scope for scope in scopes if f"{_SWITCH}{scope}" in turned), None),
         instructions=tuple(Instruction.model_validate_json(body) for body in told),
         limits=board.limits,
@@ -155,7 +160,7 @@ def boundary(database: Database, turn: Turn) -> Boundary:
     )
 
 
-def add_draws(batch: WriteBatch, draws: Iterable[Draw], stored: Mapping[Place, str]) -> None:
+def add_draws(batch: WriteBatch, draws: Iterable[BudgetDraw], stored: Mapping[Place, str]) -> None:
     """Add changed budgets to what is written; raises Exhausted."""
     totals: dict[Place, int] = {}
     for drawn in draws:
@@ -165,12 +170,12 @@ def add_draws(batch: WriteBatch, draws: Iterable[Draw], stored: Mapping[Place, s
         # What is given back is never refused, nor what has no limit: a cost above its reservation
         # was spent, and the budget must say so (ADR 0008).
         if limit is not None and drawn.micro_usd > 0 and total > limit:
-            raise exhausted_error(drawn)
+            raise budget_exhausted_error(drawn)
         totals[place] = total
         batch.put.append(ItemRow(*place, str(total)))
 
 
-def drawn_from(draws: Iterable[Draw]) -> list[Place]:
+def drawn_from(draws: Iterable[BudgetDraw]) -> list[Place]:
     """Where the budgets are kept that are drawn from."""
     return [(f"BUDGET#{drawn.scope}", drawn.day) for drawn in draws]
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from opencrab.adapters.sqlite.database import Database, FeedItem, ItemRow, Place, WriteBatch
 from opencrab.adapters.sqlite.queue import due_row
 from opencrab.domain.agents.agent_state import MIND
-from opencrab.domain.document import Fact, each_once
+from opencrab.domain.document import Document, unique_facts
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.ports.conversation.feed import TOLD, FactTold
 from opencrab.ports.documents import stale_write
@@ -20,16 +20,16 @@ MIND_KEY = "MIND"
 
 
 class SqliteFacts:
-    """`ports.documents.Facts` on one file."""
+    """`ports.documents.Documents` on one file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def get(self, owner: str, kind: str, fact_id: str) -> Fact | None:
+    def get(self, owner: str, kind: str, fact_id: str) -> Document | None:
         pk, sk = _place(owner, kind, fact_id)
         with self._database.reading() as items:
             body = items.get(pk, sk)
-        return None if body is None else Fact.model_validate_json(body)
+        return None if body is None else Document.model_validate_json(body)
 
     def page(
         self,
@@ -39,7 +39,7 @@ class SqliteFacts:
         after: str = "",
         limit: int = 100,
         newest_first: bool = False,
-    ) -> tuple[Fact, ...]:
+    ) -> tuple[Document, ...]:
         low, high = f"{kind}#", f"{kind}$"
         if after and newest_first:
             high = f"{kind}#{after}"
@@ -50,38 +50,38 @@ class SqliteFacts:
             rows = items.between(
                 f"FACT#{owner}", low, high, limit=max(limit, 0), newest_first=newest_first
             )
-        return tuple(Fact.model_validate_json(body) for _, body in rows)
+        return tuple(Document.model_validate_json(body) for _, body in rows)
 
-    def several(self, owner: str, *names: tuple[str, str]) -> tuple[Fact, ...]:
+    def several(self, owner: str, *names: tuple[str, str]) -> tuple[Document, ...]:
         places = [_place(owner, kind, fact_id) for kind, fact_id in names]
         with self._database.reading() as items:
             found = items.several(places)
-        return tuple(Fact.model_validate_json(found[one]) for one in places if one in found)
+        return tuple(Document.model_validate_json(found[one]) for one in places if one in found)
 
-    def due(self, kind: str, now: datetime, limit: int) -> tuple[Fact, ...]:
+    def due(self, kind: str, now: datetime, limit: int) -> tuple[Document, ...]:
         with self._database.reading() as items:
             bodies = items.overdue(_due_list(kind), now, limit)
         return tuple(_readable(bodies))
 
-    def commit(self, *facts: Fact, due: tuple[DueItem, ...] = ()) -> None:
+    def commit(self, *facts: Document, due: tuple[DueItem, ...] = ()) -> None:
         places, batch = places_of(facts), WriteBatch(put=[due_row(item) for item in due])
         with self._database.writing() as items:
             add_facts(batch, facts, items.several(places))
             items.write(batch)
 
 
-def places_of(facts: tuple[Fact, ...]) -> list[Place]:
+def places_of(facts: tuple[Document, ...]) -> list[Place]:
     """Where facts are kept that one transaction writes."""
-    return [_place(*fact.key) for fact in each_once(facts)]
+    return [_place(*fact.key) for fact in unique_facts(facts)]
 
 
-def add_facts(batch: WriteBatch, facts: tuple[Fact, ...], stored: Mapping[Place, str]) -> None:
+def add_facts(batch: WriteBatch, facts: tuple[Document, ...], stored: Mapping[Place, str]) -> None:
     """Add facts to what is written; raises Changed where another version is stored."""
     for fact in facts:
         place = _place(*fact.key)
         body = stored.get(place)
         # Version 0 replaces whatever there is, and is counted after it.
-        version = 0 if body is None else Fact.model_validate_json(body).version
+        version = 0 if body is None else Document.model_validate_json(body).version
         if fact.version and fact.version != version + 1:
             raise stale_write(fact)
         if fact.kind in TOLD:
@@ -94,16 +94,16 @@ def add_facts(batch: WriteBatch, facts: tuple[Fact, ...], stored: Mapping[Place,
         batch.put.append(ItemRow(*place, kept, due=due, expires_at=fact.expires_at))
 
 
-def _readable(bodies: Iterable[str]) -> Iterator[Fact]:
+def _readable(bodies: Iterable[str]) -> Iterator[Document]:
     """What these rows hold; one that cannot be read is passed over, so that it stops no sweep."""
     for body in bodies:
         try:
-            yield Fact.model_validate_json(body)
+            yield Document.model_validate_json(body)
         except ValidationError:
             log.warning("a fact that is due cannot be read, and is left as it is")
 
 
-def _feed_entry(fact: Fact) -> FeedItem:
+def _feed_entry(fact: Document) -> FeedItem:
     told = FactTold(owner=fact.owner, kind=fact.kind, id=fact.id, removed=fact.body is None)
     return FeedItem(None, "fact", "", None, told.model_dump_json(exclude_defaults=True))
 

@@ -26,11 +26,11 @@ from opencrab.adapters.sqlite.queue import due_row
 from opencrab.adapters.sqlite.usage import CallCount, add_counts, call_counts
 from opencrab.domain.conversation.message import Instruction, Line, Utterance
 from opencrab.domain.conversation.session import Session, SessionStatus
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.errors import Conflict, NotFound, Stopped, Superseded
-from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest, Record, record_key
+from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest, Record, turn_record_key
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
-from opencrab.ports.turn.journal import Admission, Boundary, Change, Recorded
+from opencrab.ports.turn.journal import AdmittedMessage, RecordedTurn, StepBoundary, TurnChange
 
 RETENTION = timedelta(days=35)
 INSTRUCTION_LIFE = RETENTION
@@ -44,7 +44,7 @@ class SqliteJournal:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def admit(self, admission: Admission) -> tuple[Turn, ...]:
+    def admit(self, admission: AdmittedMessage) -> tuple[Turn, ...]:
         message = (f"MESSAGE#{admission.message_id}", "M")
         session_id, batch = admission.line.session_id, WriteBatch()
         with self._database.writing() as items:
@@ -81,7 +81,9 @@ class SqliteJournal:
                 return turn_in(items, turn.id)
             return turn
 
-    def claim(self, turn_id: str, *, lease_until: datetime, receipt: str | None) -> Recorded | None:
+    def claim(
+        self, turn_id: str, *, lease_until: datetime, receipt: str | None
+    ) -> RecordedTurn | None:
         with self._database.writing() as items:
             turn = _turn(turn_id, items.get(f"TURN#{turn_id}", "H"))
             if turn.status.is_end or turn.status is TurnStatus.WAITING:
@@ -91,9 +93,9 @@ class SqliteJournal:
             turn = turn.claimed(lease_until=lease_until, receipt=receipt)
             put_turn(items, turn)
             records = records_in(items, turn_id) if turn.sequence > 1 else ()
-            return Recorded(turn, records)
+            return RecordedTurn(turn, records)
 
-    def commit(self, change: Change) -> Turn:
+    def commit(self, change: TurnChange) -> Turn:
         turn = change.turn
         places = _read_for(change)
         counts = call_counts(change.usage) if change.usage else []
@@ -120,21 +122,21 @@ class SqliteJournal:
                 raise Superseded(f"turn {turn.id!r} has this record already") from error
             return turn
 
-    def load(self, turn_id: str) -> Recorded:
+    def load(self, turn_id: str) -> RecordedTurn:
         with self._database.reading() as items:
             rows = dict(items.between(f"TURN#{turn_id}", "0", "I"))
         header = rows.pop("H", None)
         if header is None:
             raise NotFound(f"there is no turn {turn_id!r}")
         records = tuple(_RECORD.validate_json(body) for body in rows.values())
-        return Recorded(Turn.model_validate_json(header), records)
+        return RecordedTurn(Turn.model_validate_json(header), records)
 
     def header(self, turn_id: str) -> Turn:
         with self._database.reading() as items:
             body = items.get(f"TURN#{turn_id}", "H")
         return _turn(turn_id, body)
 
-    def boundary(self, turn: Turn) -> Boundary:
+    def boundary(self, turn: Turn) -> StepBoundary:
         return boards.boundary(self._database, turn)
 
     def instruct(self, instruction: Instruction, line: Line) -> Instruction:
@@ -177,7 +179,7 @@ class SqliteJournal:
             put_turn(items, turn)
             return turn
 
-    def decide(self, turn_id: str, decision: ApprovalDecision, *facts: Fact) -> Turn:
+    def decide(self, turn_id: str, decision: ApprovalDecision, *facts: Document) -> Turn:
         with self._database.writing() as items:
             turn = turn_in(items, turn_id)
             asked = [r for r in records_in(items, turn_id) if isinstance(r, ApprovalRequest)]
@@ -194,7 +196,7 @@ class SqliteJournal:
             batch = WriteBatch()
             add_facts(batch, facts, items.several(places_of(facts)))
             body = decision.model_dump_json()
-            batch.new.append(ItemRow(f"TURN#{turn_id}", record_key(decision), body))
+            batch.new.append(ItemRow(f"TURN#{turn_id}", turn_record_key(decision), body))
             turn = _requeue_waiting(turn)
             _add_turn(batch, turn)
             items.write(batch)
@@ -236,7 +238,9 @@ class SqliteJournal:
             put_turn(items, later, before=stored.status)
             return True
 
-    def _admitted_before(self, items: Items, admission: Admission, marker: str) -> tuple[Turn, ...]:
+    def _admitted_before(
+        self, items: Items, admission: AdmittedMessage, marker: str
+    ) -> tuple[Turn, ...]:
         body_hash, *turn_ids = marker.split(" ")
         if body_hash != admission.body_hash:
             raise Conflict(
@@ -286,7 +290,7 @@ def _add_turn(
         batch.feed.append(FeedItem(moment, "turn", turn.session_id, turn.id, turn.status.value))
 
 
-def _read_for(change: Change) -> list[Place]:
+def _read_for(change: TurnChange) -> list[Place]:
     """Where everything is kept that a change depends on, lines and tallies aside."""
     places = [(f"TURN#{change.turn.id}", "H")]
     if change.draws:
@@ -299,12 +303,14 @@ def _read_for(change: Change) -> list[Place]:
 
 
 def _add_others(
-    batch: WriteBatch, change: Change, stored: Mapping[Place, str], counts: list[CallCount]
+    batch: WriteBatch, change: TurnChange, stored: Mapping[Place, str], counts: list[CallCount]
 ) -> None:
     """Add what a change writes that the feed does not tell of; raises Exhausted or NotFound."""
     # None of these may be there already: they are what tells a step from its repetition (ADR 0004).
     pk = f"TURN#{change.turn.id}"
-    batch.new += [ItemRow(pk, record_key(each), each.model_dump_json()) for each in change.records]
+    batch.new += [
+        ItemRow(pk, turn_record_key(each), each.model_dump_json()) for each in change.records
+    ]
     batch.new += [_utterance_row(utterance) for utterance in change.utterances]
     if change.draws:
         boards.add_draws(batch, change.draws, stored)
@@ -328,7 +334,7 @@ def _utterance_row(utterance: Utterance) -> ItemRow:
     )
 
 
-def _check(stored: Turn, change: Change) -> None:
+def _check(stored: Turn, change: TurnChange) -> None:
     turn = change.turn
     if (
         stored.epoch != turn.epoch

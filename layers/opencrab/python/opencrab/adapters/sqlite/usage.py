@@ -6,8 +6,8 @@ from datetime import datetime
 
 from opencrab.adapters.sqlite.database import Database, ItemRow, Place, WriteBatch
 from opencrab.domain.errors import NotFound
-from opencrab.domain.usage.counters import ACTIVE_KEPT, KEPT, Tally, tally_of
-from opencrab.domain.usage.ledger import Judgement, UsageRow, is_row_id, row_bounds
+from opencrab.domain.usage.counters import ACTIVE_KEPT, KEPT, DailyTally, tally_of_call
+from opencrab.domain.usage.ledger import Judgement, UsageRow, is_ledger_row_id, ledger_row_bounds
 
 
 class SqliteUsage:
@@ -26,7 +26,7 @@ class SqliteUsage:
         limit: int = 100,
         oldest_first: bool = False,
     ) -> tuple[UsageRow, ...]:
-        low, high = row_bounds(since, until, after, oldest_first=oldest_first)
+        low, high = ledger_row_bounds(since, until, after, oldest_first=oldest_first)
         with self._database.reading() as items:
             found = items.between(
                 _partition(agent_id),
@@ -39,7 +39,7 @@ class SqliteUsage:
 
     def row(self, agent_id: str, row_id: str) -> UsageRow:
         with self._database.reading() as items:
-            body = items.get(_partition(agent_id), row_id) if is_row_id(row_id) else None
+            body = items.get(_partition(agent_id), row_id) if is_ledger_row_id(row_id) else None
         if body is None:
             raise NotFound(f"agent {agent_id!r} has no usage row {row_id!r}")
         return UsageRow.model_validate_json(body)
@@ -54,7 +54,7 @@ class SqliteUsage:
         self, agent_id: str, row_id: str, change: Callable[[UsageRow], UsageRow]
     ) -> UsageRow:
         with self._database.writing() as items:
-            body = items.get(_partition(agent_id), row_id) if is_row_id(row_id) else None
+            body = items.get(_partition(agent_id), row_id) if is_ledger_row_id(row_id) else None
             if body is None:
                 raise NotFound(f"agent {agent_id!r} has no usage row {row_id!r}")
             changed = change(UsageRow.model_validate_json(body))
@@ -76,7 +76,7 @@ class CallCount:
     """What one call counts, where, and when it was made."""
 
     place: Place
-    tally: Tally
+    tally: DailyTally
     at: datetime
 
 
@@ -86,10 +86,10 @@ class SqliteTallies:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def between(self, agent_id: str, first: str, last: str) -> tuple[Tally, ...]:
+    def between(self, agent_id: str, first: str, last: str) -> tuple[DailyTally, ...]:
         with self._database.reading() as items:
             rows = items.between(_tally_partition(agent_id), f"{first}#", f"{last}$")
-        return tuple(Tally.model_validate_json(body) for _, body in rows)
+        return tuple(DailyTally.model_validate_json(body) for _, body in rows)
 
     def active(self, day: str, *, after: str = "", limit: int = 100) -> tuple[str, ...]:
         with self._database.reading() as items:
@@ -102,7 +102,7 @@ def call_counts(rows: Iterable[UsageRow]) -> list[CallCount]:
     """What calls count, each for itself."""
     found = []
     for row in rows:
-        tally = tally_of(row)
+        tally = tally_of_call(row)
         place = _tally_partition(tally.agent_id), f"{tally.day}#{tally.cell.id}"
         found.append(CallCount(place, tally, row.at))
     return found
@@ -111,12 +111,12 @@ def call_counts(rows: Iterable[UsageRow]) -> list[CallCount]:
 def add_counts(batch: WriteBatch, counts: Iterable[CallCount], stored: Mapping[Place, str]) -> None:
     """Add what was counted to what is written, in the transaction that writes the usage itself."""
     # Calls of one change often share a cell, and what is stored was read before any was added.
-    totals: dict[Place, Tally] = {}
+    totals: dict[Place, DailyTally] = {}
     for one in counts:
         if one.place in totals:
             total = totals[one.place] + one.tally
         elif one.place in stored:
-            total = Tally.model_validate_json(stored[one.place]) + one.tally
+            total = DailyTally.model_validate_json(stored[one.place]) + one.tally
         else:
             total = one.tally
         totals[one.place] = total

@@ -7,8 +7,8 @@ from opencrab.adapters.search_rows import micros
 from opencrab.adapters.sqlite_search.row_codec import NameTable
 from opencrab.adapters.sqlite_search.schema import HEARINGS, KINDS, SPEECH
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.memory.search_row import Clearance
-from opencrab.ports.memory.search import Query
+from opencrab.domain.memory.search_row import SearchClearance
+from opencrab.ports.memory.search import SearchQuery
 
 _NOBODY = 0
 """A number that no name has."""
@@ -35,7 +35,7 @@ class Conditions:
 _TRUE = "(1)"
 
 
-def conditions(query: Query, names: NameTable) -> Conditions | None:
+def conditions(query: SearchQuery, names: NameTable) -> Conditions | None:
     """What the rows that answer a query must fulfil; None when none can."""
     values = dict[str, Any]()
     heard = [*_clearance(query.clearance, names, values), *_before(query, names, values)]
@@ -61,8 +61,8 @@ def conditions(query: Query, names: NameTable) -> Conditions | None:
     return Conditions(heard=_all(heard), all=_all(filters), values=values)
 
 
-def _clearance(clearance: Clearance, names: NameTable, values: dict[str, Any]) -> list[str]:
-    """The same as `Clearance.allows`, which a test compares."""
+def _clearance(clearance: SearchClearance, names: NameTable, values: dict[str, Any]) -> list[str]:
+    """The same as `SearchClearance.allows`, which a test compares."""
     if clearance.whole:
         return []
     allowed = [f"row.hearing = {HEARINGS[Hearing.PUBLIC]}"]
@@ -83,7 +83,7 @@ def _clearance(clearance: Clearance, names: NameTable, values: dict[str, Any]) -
     return [f"({' OR '.join(allowed)})"]
 
 
-def _before(query: Query, names: NameTable, values: dict[str, Any]) -> list[str]:
+def _before(query: SearchQuery, names: NameTable, values: dict[str, Any]) -> list[str]:
     if query.before is None:
         return []
     session_id, sequence = query.before

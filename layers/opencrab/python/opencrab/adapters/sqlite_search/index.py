@@ -13,22 +13,22 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from opencrab.adapters.search_rows import Batch, Forgotten, IndexProgress, time_of
-from opencrab.adapters.sqlite_search.ingest import Taking
+from opencrab.adapters.search_rows import Batch, ForgottenRows, IndexProgress, time_of
+from opencrab.adapters.sqlite_search.ingest import IngestTransaction
 from opencrab.adapters.sqlite_search.query import Sense, find
 from opencrab.adapters.sqlite_search.row_codec import COLUMNS, NameTable, from_stored
 from opencrab.adapters.sqlite_search.schema import (
     KINDS,
     TOKENIZER,
+    CorruptIndex,
     DamagedIndex,
-    Senseless,
     making_sense,
     open_index,
     translate_errors,
 )
 from opencrab.domain.erasure.request import ErasureMark
-from opencrab.domain.memory.search_row import Row, RowKind
-from opencrab.ports.memory.search import Found, Query
+from opencrab.domain.memory.search_row import RowKind, SearchRow
+from opencrab.ports.memory.search import SearchHit, SearchQuery
 
 __all__ = ["TOKENIZER", "DamagedIndex", "Index"]
 
@@ -44,7 +44,7 @@ class Index:
         self._lock = threading.RLock()
         self._connection = open_index(agent_id, path)
         self._names = NameTable(self._connection)
-        self._forgotten = Forgotten()
+        self._forgotten = ForgottenRows()
         self._speakers: tuple[str, ...] | None = None
         try:
             with self._used():
@@ -63,7 +63,7 @@ class Index:
             texts = all(isinstance(each, str) for pair in (lines, kept) for each in pair)
             lasts = all(isinstance(each, int) and each >= 0 for each in lines.values())
             if not texts or not lasts or not all(isinstance(each, str) for each in kept.values()):
-                raise Senseless("it does not know how far it has come")
+                raise CorruptIndex("it does not know how far it has come")
             return IndexProgress(
                 lines=lines,
                 kept=kept,
@@ -79,7 +79,9 @@ class Index:
             taking.reach(at)
             return taking.changed
 
-    def find(self, query: Query, now: datetime, sense: Sense | None = None) -> tuple[Found, ...]:
+    def find(
+        self, query: SearchQuery, now: datetime, sense: Sense | None = None
+    ) -> tuple[SearchHit, ...]:
         """What fits best, best first; words that cannot be looked for find nothing.
 
         With a sense of what the query means, rows are found by their meaning too.
@@ -89,7 +91,7 @@ class Index:
                 self._speakers = _speakers(connection)
             return find(connection, self._names, query, self._speakers, now, sense=sense)
 
-    def update(self, row: Row) -> None:
+    def update(self, row: SearchRow) -> None:
         """A kept thing changed, or is new; one that was forgotten stays so."""
         with self._writing() as taking:
             taking.put(row, newest=True)
@@ -175,12 +177,12 @@ class Index:
             yield self._connection
 
     @contextmanager
-    def _writing(self) -> Iterator[Taking]:
+    def _writing(self) -> Iterator[IngestTransaction]:
         """One transaction; after a failure everything is as it was, in memory too."""
         with self._used() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                taking = Taking(connection, self._names, self._forgotten)
+                taking = IngestTransaction(connection, self._names, self._forgotten)
                 yield taking
                 taking.finish()
                 connection.execute("COMMIT")
@@ -200,7 +202,7 @@ class Index:
         self._speakers = None
         marks = self._connection.execute("SELECT id, body FROM mark").fetchall()
         with making_sense():
-            self._forgotten = Forgotten(
+            self._forgotten = ForgottenRows(
                 (name, ErasureMark.model_validate_json(body)) for name, body in marks
             )
 
@@ -222,5 +224,5 @@ def _speakers(connection: sqlite3.Connection) -> tuple[str, ...]:
     )
     texts = tuple(text for (text,) in found)
     if not all(isinstance(text, str) for text in texts):
-        raise Senseless("it holds names that are no texts")
+        raise CorruptIndex("it holds names that are no texts")
     return texts

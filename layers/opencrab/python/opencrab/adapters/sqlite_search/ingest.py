@@ -8,11 +8,11 @@ import sqlite3
 from datetime import datetime
 from typing import Any
 
-from opencrab.adapters.search_rows import Batch, Forgotten, micros
+from opencrab.adapters.search_rows import Batch, ForgottenRows, micros
 from opencrab.adapters.sqlite_search.row_codec import NameTable, clean, to_stored
 from opencrab.adapters.sqlite_search.schema import KINDS, making_sense
 from opencrab.domain.erasure.request import ErasureMark
-from opencrab.domain.memory.search_row import Row, RowKind
+from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.domain.text.terms import index_terms
 
 _INSERT = "INSERT INTO row VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
@@ -33,11 +33,11 @@ _TIDY = (
 """What was only there for rows that are gone goes too, and the file is not clean any more."""
 
 
-class Taking:
+class IngestTransaction:
     """Writes of one transaction; `changed` counts rows, `removed` those that went."""
 
     def __init__(
-        self, connection: sqlite3.Connection, names: NameTable, forgotten: Forgotten
+        self, connection: sqlite3.Connection, names: NameTable, forgotten: ForgottenRows
     ) -> None:
         self._connection = connection
         self._names = names
@@ -61,7 +61,7 @@ class Taking:
         elif batch.last_id:
             self._reached("about", "key", "mark", clean(batch.last_id))
 
-    def put(self, row: Row, *, newest: bool = False) -> None:
+    def put(self, row: SearchRow, *, newest: bool = False) -> None:
         """Take in a row unless it was forgotten; of a kept thing, unless a newer one is there.
 
         Lines never change. `newest` says that the row was just read.

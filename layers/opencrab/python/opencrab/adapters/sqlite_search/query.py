@@ -20,10 +20,16 @@ from opencrab.adapters.sqlite_search.row_codec import (
     from_stored,
 )
 from opencrab.adapters.sqlite_search.schema import SPEECH, TIMED, making_sense
-from opencrab.domain.memory.search_row import Row
-from opencrab.domain.text.query import named_speakers, question
-from opencrab.domain.text.ranking import LENT, Candidate, Ranked, least_lent, rank_candidates
-from opencrab.ports.memory.search import Found, Query, excerpt_line
+from opencrab.domain.memory.search_row import SearchRow
+from opencrab.domain.text.query import named_speakers, parse_search_query
+from opencrab.domain.text.ranking import (
+    LENT,
+    RankedRow,
+    RankingCandidate,
+    least_neighbour_score,
+    rank_search_candidates,
+)
+from opencrab.ports.memory.search import SearchHit, SearchQuery, excerpt_line
 
 _APART = 10
 """Places between rows that are not known to follow each other; more than any hit reaches."""
@@ -69,12 +75,12 @@ class _Around:
 def find(
     connection: sqlite3.Connection,
     names: NameTable,
-    query: Query,
+    query: SearchQuery,
     speakers: Iterable[str],
     now: datetime,
     *,
     sense: Sense | None = None,
-) -> tuple[Found, ...]:
+) -> tuple[SearchHit, ...]:
     """What fits best, best first; by meaning too where there is a sense of it."""
     limits = conditions(query, names)
     if limits is None or query.limit < 1:
@@ -82,15 +88,17 @@ def find(
     called = named_speakers(query.text, speakers)
     if called and not query.clearance.whole:
         called = _visible_speakers(connection, names, called, limits)
-    asked = question(query.text, called)
+    asked = parse_search_query(query.text, called)
     hits, why = best_hits(connection, asked.terms, limits), dict[int, tuple[str, ...]]()
     if sense is not None:
         hits, why = sense(connection, hits, limits)
     around = _around(connection, hits)
-    least = least_lent(hits.values(), asked.named, asks_when=asked.asks_when, limit=query.limit)
+    least = least_neighbour_score(
+        hits.values(), asked.named, asks_when=asked.asks_when, limit=query.limit
+    )
     listed = _candidates(connection, names, hits, _near(hits, around, least), limits)
     candidates = (each._replace(why=why.get(int(each.key), each.why)) for each in listed)
-    best = rank_candidates(
+    best = rank_search_candidates(
         candidates, named=asked.named, asks_when=asked.asks_when, now=now, limit=query.limit
     )
     return _fetch_with_neighbours(connection, names, best, limits)
@@ -139,7 +147,7 @@ def _candidates(
     hits: dict[int, float],
     places: _Places,
     limits: Conditions,
-) -> Iterator[Candidate]:
+) -> Iterator[RankingCandidate]:
     """The rows with places as far apart as they are where that matters.
 
     Rows that may not be answered only count as places: what follows them is no nearer for that.
@@ -157,7 +165,7 @@ def _candidates(
         if not allowed:
             continue
         with making_sense():
-            candidate = Candidate(
+            candidate = RankingCandidate(
                 number,
                 names.text(session),
                 last,
@@ -172,8 +180,8 @@ def _candidates(
 
 
 def _fetch_with_neighbours(
-    connection: sqlite3.Connection, names: NameTable, best: Sequence[Ranked], limits: Conditions
-) -> tuple[Found, ...]:
+    connection: sqlite3.Connection, names: NameTable, best: Sequence[RankedRow], limits: Conditions
+) -> tuple[SearchHit, ...]:
     """The best with their neighbours, as far as whoever asks may hear those."""
     around = _around(connection, [int(each.candidate.key) for each in best])
     numbers = {int(each.candidate.key) for each in best}
@@ -188,12 +196,14 @@ def _fetch_with_neighbours(
     return tuple(_search_result(each, rows, around) for each in best)
 
 
-def _search_result(each: Ranked, rows: dict[int, Row], around: dict[int, _Around]) -> Found:
+def _search_result(
+    each: RankedRow, rows: dict[int, SearchRow], around: dict[int, _Around]
+) -> SearchHit:
     number = int(each.candidate.key)
     beside = around.get(number)
     order = (beside.previous, number, beside.next) if beside else (number,)
     shown = [rows[one] for one in order if one in rows]
-    return Found(
+    return SearchHit(
         row=rows[number],
         score=each.score,
         why=each.why,

@@ -10,11 +10,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from opencrab.adapters.search_rows import Batch, Hinted, IndexProgress, Past, ref_of
+from opencrab.adapters.search_rows import Batch, ChangeHint, IndexProgress, SearchRowReader, ref_of
 from opencrab.adapters.sqlite_search.index import TOKENIZER, DamagedIndex, Index
 from opencrab.domain.erasure.request import COPIES_KEPT
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.memory.search_row import Row, RowKind
+from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.ports.clock import Clock
 from opencrab.ports.memory.snapshots import Snapshot, SnapshotStore
 
@@ -30,7 +30,7 @@ _UNFINISHED = datetime(1970, 1, 1, tzinfo=UTC)
 _log = logging.getLogger(__name__)
 
 
-class Copy:
+class IndexReplica:
     """An agent's copy; one thread at a time may use it.
 
     `new_file` answers a path in temporary storage where nothing is yet. `base` is the snapshot
@@ -40,7 +40,7 @@ class Copy:
     def __init__(
         self,
         agent_id: str,
-        past: Past,
+        past: SearchRowReader,
         snapshots: SnapshotStore,
         new_file: Callable[[], Path],
         clock: Clock,
@@ -87,7 +87,7 @@ class Copy:
             self.base = newest
 
     def catch_up(self, *session_ids: str, whole: bool = False) -> None:
-        """Read on to this moment; see `Past.news`. With `whole` everything is looked at again."""
+        """Read on to now (`SearchRowReader.news`); with `whole` everything is read again."""
         now, seen = self._clock.now(), self.index.seen()
         if seen.at is not None and seen.at < now - COPIES_KEPT:
             self._begin(None)
@@ -105,7 +105,7 @@ class Copy:
         self._left_behind = ()
         self._is_ahead = self._is_ahead or changed > 0
 
-    def reread(self, hinted: Hinted) -> None:
+    def reread(self, hinted: ChangeHint) -> None:
         """Take in what became of the facts that hints name, changed and removed ones too."""
         for kind, fact_id in hinted.kept:
             row = self._past.kept(self._agent_id, kind, fact_id)
@@ -121,7 +121,7 @@ class Copy:
         self._is_ahead = self._is_ahead or learnt > 0
         return learnt
 
-    def confirm(self, row: Row) -> bool:
+    def confirm(self, row: SearchRow) -> bool:
         """Whether a kept row is still what is stored; the index learns what became of it."""
         now = self._past.again(self._agent_id, row)
         if now == row:

@@ -13,8 +13,8 @@ from itertools import count
 from pathlib import Path
 from threading import Lock
 
-from opencrab.adapters.search_rows import Past
-from opencrab.adapters.sqlite_search.replica import Copy
+from opencrab.adapters.search_rows import SearchRowReader
+from opencrab.adapters.sqlite_search.replica import IndexReplica
 from opencrab.domain.errors import Unavailable
 from opencrab.ports.clock import Clock
 from opencrab.ports.memory.snapshots import SnapshotStore
@@ -29,12 +29,12 @@ _LOCK = "in-use"
 class _Place:
     """An agent's copy, and how many threads use it or wait for it."""
 
-    copy: Copy
+    copy: IndexReplica
     lock: Lock = field(default_factory=Lock)
     users: int = 0
 
 
-class Copies:
+class IndexReplicas:
     """Copies by agent, each used by one thread at a time.
 
     The folder must be on a disk of this machine; what dead processes left in it is removed.
@@ -42,7 +42,7 @@ class Copies:
 
     def __init__(
         self,
-        past: Past,
+        past: SearchRowReader,
         snapshots: SnapshotStore,
         folder: Path,
         clock: Clock,
@@ -59,7 +59,7 @@ class Copies:
         self._folder, self._held = _own_folder(folder)
 
     @contextmanager
-    def held(self, agent_id: str) -> Iterator[Copy]:
+    def held(self, agent_id: str) -> Iterator[IndexReplica]:
         """An agent's copy, which nobody else uses meanwhile."""
         place = self._entered(agent_id)
         try:
@@ -82,7 +82,9 @@ class Copies:
         with self._lock:
             place = self._places.get(agent_id)
             if place is None:
-                made = Copy(agent_id, self._past, self._snapshots, self._new_file, self._clock)
+                made = IndexReplica(
+                    agent_id, self._past, self._snapshots, self._new_file, self._clock
+                )
                 place = self._places[agent_id] = _Place(made)
             self._places.move_to_end(agent_id)
             place.users += 1

@@ -10,11 +10,11 @@ from opencrab.adapters.sqlite_search.schema import (
     KINDS,
     TAINTED,
     TIMED,
-    Senseless,
+    CorruptIndex,
     making_sense,
 )
-from opencrab.domain.memory.search_row import Row
-from opencrab.domain.text.query import tells_time
+from opencrab.domain.memory.search_row import SearchRow
+from opencrab.domain.text.query import has_time_word
 
 USUAL_IMPORTANCE = 0.5
 
@@ -63,7 +63,7 @@ class NameTable:
             found = self._connection.execute("SELECT text FROM name WHERE id = ?", (number,))
             row = found.fetchone()
             if row is None or not isinstance(row[0], str):
-                raise Senseless(f"no name has the number {number!r:.50}")
+                raise CorruptIndex(f"no name has the number {number!r:.50}")
             self._texts[number] = row[0]
         return self._texts[number]
 
@@ -73,10 +73,10 @@ class NameTable:
         self._texts.clear()
 
 
-def to_stored(row: Row, names: NameTable) -> tuple[Any, ...]:
+def to_stored(row: SearchRow, names: NameTable) -> tuple[Any, ...]:
     """A row's columns after its id."""
     text = clean(row.text)
-    flags = TIMED * tells_time(text) | TAINTED * row.taint
+    flags = TIMED * has_time_word(text) | TAINTED * row.taint
     return (
         names.given(clean(row.session_id)),
         row.sequence,
@@ -93,13 +93,13 @@ def to_stored(row: Row, names: NameTable) -> tuple[Any, ...]:
     )
 
 
-def from_stored(columns: Iterable[Any], names: NameTable) -> Row:
-    """The row that was kept; raises Senseless for one that cannot have been."""
+def from_stored(columns: Iterable[Any], names: NameTable) -> SearchRow:
+    """The row that was kept; raises CorruptIndex for one that cannot have been."""
     with making_sense():
         return _row(columns, names)
 
 
-def _row(columns: Iterable[Any], names: NameTable) -> Row:
+def _row(columns: Iterable[Any], names: NameTable) -> SearchRow:
     (
         _,
         session,
@@ -115,7 +115,7 @@ def _row(columns: Iterable[Any], names: NameTable) -> Row:
         ref,
         text,
     ) = columns
-    return Row(
+    return SearchRow(
         session_id=names.text(session),
         sequence=sequence,
         kind=_KINDS[kind],

@@ -87,7 +87,7 @@ _TELLING = (
 """What errors without a name of their own say when it is the file that is wrong."""
 
 
-class Senseless(ValueError):
+class CorruptIndex(ValueError):
     """What is read from an index cannot have been put there by one."""
 
 
@@ -120,7 +120,7 @@ def translate_errors(path: Path | None) -> Iterator[None]:
     """SQLite's errors as ours: damage as Damaged, all others as Unavailable."""
     try:
         yield
-    except (UnicodeDecodeError, Senseless) as error:
+    except (UnicodeDecodeError, CorruptIndex) as error:
         raise damaged_index(path, str(error)) from error
     except sqlite3.Error as error:
         name, text = getattr(error, "sqlite_errorname", "") or "", str(error)
@@ -137,10 +137,10 @@ def making_sense() -> Iterator[None]:
     """What the file tells as values of ours; whatever is none of them is Senseless."""
     try:
         yield
-    except Senseless:
+    except CorruptIndex:
         raise
     except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
-        raise Senseless(f"it holds what no index holds: {error!r:.200}") from error
+        raise CorruptIndex(f"it holds what no index holds: {error!r:.200}") from error
 
 
 def damaged_index(path: Path | None, detail: str) -> DamagedIndex:

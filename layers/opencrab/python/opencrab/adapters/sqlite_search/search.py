@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from opencrab.adapters.search_rows import Hinted, Past
+from opencrab.adapters.search_rows import ChangeHint, SearchRowReader
 from opencrab.adapters.sqlite_search.index import TOKENIZER, DamagedIndex
-from opencrab.adapters.sqlite_search.replica import Copy
-from opencrab.adapters.sqlite_search.replica_cache import COPIES, Copies
+from opencrab.adapters.sqlite_search.replica import IndexReplica
+from opencrab.adapters.sqlite_search.replica_cache import COPIES, IndexReplicas
 from opencrab.domain.errors import Unavailable
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.feed import FeedEntry
-from opencrab.ports.memory.search import Found, IndexStatus, Query
+from opencrab.ports.memory.search import IndexStatus, SearchHit, SearchQuery
 from opencrab.ports.memory.snapshots import SnapshotStore
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class SqliteSearch:
 
     def __init__(
         self,
-        past: Past,
+        past: SearchRowReader,
         snapshots: SnapshotStore,
         folder: Path,
         clock: Clock,
@@ -52,9 +52,9 @@ class SqliteSearch:
         self._past = past
         self._clock = clock
         self._refresh_seconds = refresh_seconds
-        self._copies = Copies(past, snapshots, folder, clock, most=most_copies)
+        self._copies = IndexReplicas(past, snapshots, folder, clock, most=most_copies)
 
-    def search(self, agent_id: str, query: Query) -> tuple[Found, ...]:
+    def search(self, agent_id: str, query: SearchQuery) -> tuple[SearchHit, ...]:
         with self._copies.held(agent_id) as copy:
             return _trusting(copy, lambda: self._searched(agent_id, copy, query))
 
@@ -79,15 +79,17 @@ class SqliteSearch:
             raise failure
 
     def catch_up(self, agent_id: str) -> None:
-        more = self._publish(agent_id, Hinted(), whole=True)
+        more = self._publish(agent_id, ChangeHint(), whole=True)
         while more:
-            more = self._publish(agent_id, Hinted())
+            more = self._publish(agent_id, ChangeHint())
 
     def close(self) -> None:
         """Remove the copies."""
         self._copies.close()
 
-    def _searched(self, agent_id: str, copy: Copy, query: Query) -> tuple[Found, ...]:
+    def _searched(
+        self, agent_id: str, copy: IndexReplica, query: SearchQuery
+    ) -> tuple[SearchHit, ...]:
         copy.look(self._refresh_seconds)
         present = (query.session_id, query.clearance.session_id)
         copy.catch_up(*(each for each in present if each))
@@ -96,7 +98,7 @@ class SqliteSearch:
         asks = query.clearance.whole or query.clearance.session_id
         sense = vectors.sense(agent_id, copy.index, query) if vectors and asks else None
         sound = set[str]()
-        found: tuple[Found, ...] = ()
+        found: tuple[SearchHit, ...] = ()
         for _ in range(_LOOKS):
             found = copy.index.find(query, self._clock.now(), sense)
             kept = [each.row for each in found if each.row.ref and each.row.id not in sound]
@@ -107,7 +109,7 @@ class SqliteSearch:
             sound.update(row.id for row in kept)
         return tuple(each for each in found if copy.confirm(each.row))
 
-    def _status(self, copy: Copy) -> IndexStatus:
+    def _status(self, copy: IndexReplica) -> IndexStatus:
         copy.look(self._refresh_seconds)
         vectors, model = (0, "") if self._vectors is None else self._vectors.standing(copy.index)
         return IndexStatus(
@@ -122,7 +124,7 @@ class SqliteSearch:
             vector_model=model,
         )
 
-    def _publish(self, agent_id: str, hinted: Hinted, *, whole: bool = False) -> bool:
+    def _publish(self, agent_id: str, hinted: ChangeHint, *, whole: bool = False) -> bool:
         """Bring an agent's copy up to date over the newest snapshot, and publish it.
 
         Whether rows may be left that are to get a vector.
@@ -144,7 +146,7 @@ class SqliteSearch:
                     return more
         raise _busy(agent_id)
 
-    def _forgotten(self, agent_id: str, copy: Copy) -> None:
+    def _forgotten(self, agent_id: str, copy: IndexReplica) -> None:
         """The old snapshots go, and nobody comes in between with a copy that knows more."""
         for _ in range(ROUNDS):
             copy.look()
@@ -156,7 +158,7 @@ class SqliteSearch:
         raise _busy(agent_id)
 
 
-def _trusting(copy: Copy, use: Callable[[], _Answer]) -> _Answer:
+def _trusting(copy: IndexReplica, use: Callable[[], _Answer]) -> _Answer:
     """Use a copy; one that turns out to be damaged begins anew from the journal, once."""
     try:
         return use()

@@ -14,9 +14,15 @@ from opencrab.adapters.sqlite_search.conditions import Conditions
 from opencrab.adapters.sqlite_search.index import Index
 from opencrab.adapters.sqlite_search.row_codec import clean
 from opencrab.adapters.sqlite_search.schema import VECTORS, making_sense
-from opencrab.domain.text.vectors import MOST_NEAR, Compact, compact, cosine, fuse_scores
+from opencrab.domain.text.vectors import (
+    MOST_NEAR,
+    QuantizedVector,
+    cosine_similarity,
+    fuse_search_scores,
+    quantize_vector,
+)
 from opencrab.ports.clock import Clock
-from opencrab.ports.memory.search import Query, TextEmbedder
+from opencrab.ports.memory.search import SearchQuery, TextEmbedder
 
 BATCH = 64
 """Texts of one call."""
@@ -57,7 +63,7 @@ class Vectors:
     def __init__(self, meaning: TextEmbedder) -> None:
         self._meaning = meaning
 
-    def sense(self, agent_id: str, index: Index, query: Query) -> "Sense | None":
+    def sense(self, agent_id: str, index: Index, query: SearchQuery) -> "QueryVector | None":
         """How near rows are to a query; None where there is nothing to be compared with."""
         text = clean(query.text[:LONGEST_TEXT])
         about = index.ask(_about)
@@ -66,7 +72,7 @@ class Vectors:
         meant = self._meaning.of(agent_id, (text,), at_most_seconds=ASKING_SECONDS)
         if meant is None or (len(meant.vectors[0]), meant.model) != about:
             return None
-        return Sense(compact(meant.vectors[0]))
+        return QueryVector(quantize_vector(meant.vectors[0]))
 
     def teaching(self, agent_id: str, clock: Clock) -> Callable[[Index], int]:
         """What gives vectors to rows of an index and counts them, at most so many at once.
@@ -103,7 +109,7 @@ class Vectors:
         model: str,
         lacking: Sequence[tuple[int, str]],
         known: dict[tuple[str, str], Sequence[float]],
-    ) -> tuple[tuple[int, Compact], ...]:
+    ) -> tuple[tuple[int, QuantizedVector], ...]:
         """The vectors of some rows; none while the model is another or does not answer."""
         new = tuple(dict.fromkeys(text for _, text in lacking if (model, text) not in known))
         if new:
@@ -113,13 +119,13 @@ class Vectors:
             known.update(
                 ((model, text), each) for text, each in zip(new, meant.vectors, strict=True)
             )
-        return tuple((number, compact(known[model, text])) for number, text in lacking)
+        return tuple((number, quantize_vector(known[model, text])) for number, text in lacking)
 
 
-class Sense:
-    """`Sense` of one question."""
+class QueryVector:
+    """`QueryVector` of one question."""
 
-    def __init__(self, asked: Compact) -> None:
+    def __init__(self, asked: QuantizedVector) -> None:
         self._asked = asked
 
     def __call__(
@@ -128,7 +134,7 @@ class Sense:
         with making_sense():
             near = frozenset(_nearest(connection, self._asked, limits))
             likeness = _likeness(connection, self._asked, {*near, *hits})
-        scores = fuse_scores(hits, likeness)
+        scores = fuse_search_scores(hits, likeness)
         why = {
             number: ("words",) * (number in hits) + ("meaning",) * (number in near)
             for number in scores
@@ -159,7 +165,7 @@ def _lacking(connection: sqlite3.Connection, model: str) -> list[tuple[int, str]
 
 
 def _store_vectors(
-    connection: sqlite3.Connection, model: str, made: Sequence[tuple[int, Compact]]
+    connection: sqlite3.Connection, model: str, made: Sequence[tuple[int, QuantizedVector]]
 ) -> None:
     """Keep vectors of rows; those of another model, or of another length, go."""
     about = (made[0][1].dimensions, model)
@@ -177,7 +183,9 @@ def _store_vectors(
     )
 
 
-def _nearest(connection: sqlite3.Connection, asked: Compact, limits: Conditions) -> tuple[int, ...]:
+def _nearest(
+    connection: sqlite3.Connection, asked: QuantizedVector, limits: Conditions
+) -> tuple[int, ...]:
     """Those of the allowed rows whose signs differ least, equal ones newest first."""
     joined = "" if limits.everything else f" JOIN row ON row.id = vector.row WHERE {limits.all}"
     found = connection.execute(f"SELECT vector.row, vector.bits FROM vector{joined}", limits.values)  # noqa: S608 - values are parameters
@@ -194,7 +202,7 @@ def _nearest(connection: sqlite3.Connection, asked: Compact, limits: Conditions)
 
 
 def _likeness(
-    connection: sqlite3.Connection, asked: Compact, numbers: Iterable[int]
+    connection: sqlite3.Connection, asked: QuantizedVector, numbers: Iterable[int]
 ) -> dict[int, float]:
     """How near rows are, those that have a vector."""
     found = connection.execute(
@@ -202,4 +210,4 @@ def _likeness(
         " WHERE vector.row IN (SELECT value FROM json_each(?))",
         (json.dumps(list(numbers)),),
     )
-    return {number: cosine(body, asked.body) for number, body in found}
+    return {number: cosine_similarity(body, asked.body) for number, body in found}

@@ -37,7 +37,7 @@ _TOO_MANY = 429
 _SERVER_ERROR = 500
 
 
-class Pages:
+class HttpPages:
     """`ports.web.Web`: GET without cookies, keys and referrer, over a connection of its own.
 
     What a server says is never part of an error, since errors do not count as foreign words.

@@ -34,7 +34,7 @@ class SearchReply(Protocol):
         """All of it."""
 
 
-class Carrier(Protocol):
+class SearchTransport(Protocol):
     """Carries one request to a server that the operator chose, without following redirects."""
 
     def send(self, url: str, *, headers: Mapping[str, str], timeout_seconds: float) -> SearchReply:
@@ -45,7 +45,7 @@ class Carrier(Protocol):
 class BraveSearch:
     """`ports.web.SearchEngine` over Brave's API, which wants a key; nothing tells that key."""
 
-    carrier: Callable[[], Carrier]
+    carrier: Callable[[], SearchTransport]
     key: str = field(repr=False)
     base_url: str = BRAVE_URL
 
@@ -61,7 +61,7 @@ class BraveSearch:
 class SearxngSearch:
     """`ports.web.SearchEngine` over a SearXNG whose settings allow the format json."""
 
-    carrier: Callable[[], Carrier]
+    carrier: Callable[[], SearchTransport]
     base_url: str
 
     def search(self, query: str, limit: int) -> tuple[WebResult, ...]:
@@ -71,7 +71,7 @@ class SearxngSearch:
 
 
 def _fetch_results(
-    carrier: Carrier, url: str, headers: Mapping[str, str], place: Iterable[str]
+    carrier: SearchTransport, url: str, headers: Mapping[str, str], place: Iterable[str]
 ) -> list[Any]:
     """The list in this place of the answer; what a service says of an error is told to nobody."""
     try:

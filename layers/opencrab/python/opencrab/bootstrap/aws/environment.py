@@ -8,7 +8,7 @@ from opencrab.adapters.dynamodb.table import Table
 from opencrab.domain.errors import Invalid
 
 if TYPE_CHECKING:
-    from opencrab.gateways.aws.functions import Journalist
+    from opencrab.gateways.aws.functions import LambdaLog
     from opencrab.settings import Settings
 
 
@@ -30,13 +30,13 @@ def table_of(configured: "Settings") -> Table:
     return _table_named(aws_setting(configured, "table"))
 
 
-def journalist_of(configured: "Settings") -> "Journalist":
+def journalist_of(configured: "Settings") -> "LambdaLog":
     """Takes over the process's log."""
-    from opencrab.gateways.aws.functions import Journalist
+    from opencrab.gateways.aws.functions import LambdaLog
 
     names = logging.getLevelNamesMapping()
     level = names.get(str(configured.get("log.level")).upper(), logging.INFO)
-    return Journalist(f"opencrab-{configured.get('aws.stage')}", level)
+    return LambdaLog(f"opencrab-{configured.get('aws.stage')}", level)
 
 
 @cache

@@ -35,7 +35,7 @@ from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.consequence import BackgroundJob
-from opencrab.engine.runtime import Nothing, Runtime
+from opencrab.engine.runtime import NothingToFind, Runtime
 from opencrab.ports.access.keys import Keys
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
@@ -66,7 +66,7 @@ _FRESH = timedelta(minutes=5)
 
 
 class DeployedModels:
-    """`ports.models.model.Models` and `Directory`, made when somebody first asks for them.
+    """`ports.models.model.Models` and `ProviderDirectory`, made when somebody first asks for them.
 
     Most functions never do, and none should wait for what it does not need: `keyed`, which reads
     the store of secrets, answers only those who ask what can be used and not just what there is.
@@ -185,10 +185,10 @@ def worker(jobs: tuple[BackgroundJob[Runtime, Any], ...] = ()) -> "Worker":
 def compactor() -> "Callable[[Mapping[str, Any], Any], dict[str, Any]]":
     """What the function does that makes summaries; no other one loads what that takes."""
     from opencrab.bootstrap.jobs import JOBS
-    from opencrab.engine.turn.background import run_background
+    from opencrab.engine.turn.background import run_background_turn
 
     made = worker(JOBS)
-    return lambda event, context: made.compactions(event, context, run_background)
+    return lambda event, context: made.compactions(event, context, run_background_turn)
 
 
 def rest_handler() -> "Answer":
@@ -226,7 +226,7 @@ def admitting(configured: "Settings", clock: SystemClock) -> Runtime:
     """What a function needs that lets messages in, and neither thinks nor searches."""
     home = _home(configured, clock, consistent=True)
     models = DeployedModels(lambda: models_of(None, home.preferences.get, clock.now))
-    parts = vars(acting(configured, Nothing(), _transport))
+    parts = vars(acting(configured, NothingToFind(), _transport))
     return Runtime(
         home=home,
         clock=clock,

@@ -8,8 +8,11 @@ from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.aws.environment import journalist_of
 from opencrab.bootstrap.aws.functions import DeployedModels, admitting
 from opencrab.bootstrap.prices import nightly
-from opencrab.engine.learning.nightly.run import run_night
-from opencrab.engine.learning.nightly.schedule import nightfall, send_reviews
+from opencrab.engine.learning.nightly.run import run_nightly_review
+from opencrab.engine.learning.nightly.schedule import (
+    send_nightly_reviews,
+    send_session_count_reviews,
+)
 from opencrab.gateways.aws.nightly import NightWorker
 
 if TYPE_CHECKING:
@@ -24,7 +27,12 @@ def night_worker() -> NightWorker:
     runtime = replace(admitted, directory=cast(DeployedModels, admitted.models))
     price = nightly(configured, _transport)
     return NightWorker(
-        runtime, journalist, fall=nightfall, review=send_reviews, run=run_night, price=price
+        runtime,
+        journalist,
+        fall=send_nightly_reviews,
+        review=send_session_count_reviews,
+        run=run_nightly_review,
+        price=price,
     )
 
 

@@ -16,13 +16,13 @@ from opencrab.bootstrap.aws.environment import aws_setting, journalist_of, table
 from opencrab.domain.errors import Invalid
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.feed import FeedEntry
-from opencrab.ports.memory.search import Found, IndexStatus, Query, Search
+from opencrab.ports.memory.search import IndexStatus, Search, SearchHit, SearchQuery
 
 if TYPE_CHECKING:
     from opencrab.adapters.door.aws import Signer
     from opencrab.adapters.opensearch.client import OpenSearchClient
     from opencrab.adapters.opensearch.search import OpenSearch
-    from opencrab.adapters.search_rows import Past
+    from opencrab.adapters.search_rows import SearchRowReader
     from opencrab.adapters.sqlite_search.search import SqliteSearch
     from opencrab.ports.memory.snapshots import SnapshotStore
     from opencrab.settings import Settings
@@ -45,7 +45,7 @@ class LaterSearch:
         self._made: Search | None = None
         self._lock = Lock()
 
-    def search(self, agent_id: str, query: Query) -> tuple[Found, ...]:
+    def search(self, agent_id: str, query: SearchQuery) -> tuple[SearchHit, ...]:
         return self._get().search(agent_id, query)
 
     def forget(self, agent_id: str) -> None:
@@ -139,16 +139,16 @@ def _following(follow: Follow) -> Callable[[Mapping[str, Any]], None]:
     return lambda event: follow(entries(event["Records"]))
 
 
-def _past(configured: "Settings", clock: Clock) -> "Past":
+def _past(configured: "Settings", clock: Clock) -> "SearchRowReader":
     """All that an agent lived through, read consistently."""
     from opencrab.adapters.dynamodb.home import stores_on
     from opencrab.adapters.dynamodb.usage.ledger import DynamoUsage
-    from opencrab.adapters.search_rows import Past
+    from opencrab.adapters.search_rows import SearchRowReader
 
     table = table_of(configured)
     stores = stores_on(table)
     usage = DynamoUsage(table, clock)
-    return Past(stores.journal, stores.sessions, stores.facts, usage, clock)
+    return SearchRowReader(stores.journal, stores.sessions, stores.facts, usage, clock)
 
 
 def _own(configured: "Settings", clock: Clock) -> "SqliteSearch":

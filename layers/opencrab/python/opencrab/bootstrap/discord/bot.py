@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from opencrab.engine.discord.setup import Application, Command
+from opencrab.engine.discord.setup import BotApplication, Command
 
 if TYPE_CHECKING:
     from opencrab.engine.runtime import Runtime
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from opencrab.settings import Settings
 
 
-def bot_of(configured: "Settings") -> Application:
+def bot_of(configured: "Settings") -> BotApplication:
     """The application whose commands are registered, and which the doctor looks at."""
-    return Application(
+    return BotApplication(
         application_id=str(configured.get("gateway.discord.application_id")),
         public_key=str(configured.get("gateway.discord.public_key")),
         commands=_commands,

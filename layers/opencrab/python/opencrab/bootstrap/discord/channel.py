@@ -19,7 +19,7 @@ from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.channel import DeliveryChannel
 from opencrab.ports.discord import Discord
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 
 if TYPE_CHECKING:
     from opencrab.settings import Settings
@@ -43,22 +43,22 @@ def discord_of(
     configured: "Settings",
     secrets: Secrets,
     clock: Clock,
-    facts: Facts,
+    facts: Documents,
     *,
     load: Callable[..., "Settings"] = settings.load,
 ) -> DiscordParts:
     """What is made of Discord; nothing where it is off. Raises Invalid for ids that are none."""
     if not configured.get("gateway.discord.enabled"):
         return DiscordParts()
-    tokens = BotTokens(secrets, clock, load)
+    tokens = StoredBotTokens(secrets, clock, load)
     api = str(configured.get("gateway.discord.api"))
     discord = cast("Discord", _Later(lambda: _client(api, tokens, clock)))
     channel = cast("DeliveryChannel", _Later(lambda: _channel(discord, facts, clock)))
     return DiscordParts(discord, _community(configured), {KIND: channel})
 
 
-class BotTokens:
-    """`adapters.discord.client.Tokens`: from the settings, or from the store of secrets by name."""
+class StoredBotTokens:
+    """`BotTokens`: from the settings, or from the store of secrets by name."""
 
     def __init__(
         self, secrets: Secrets, clock: Clock, load: Callable[..., "Settings"] = settings.load
@@ -123,7 +123,7 @@ def _community(configured: "Settings") -> Community:
         ) from None
 
 
-def _client(api: str, tokens: BotTokens, clock: Clock) -> Discord:
+def _client(api: str, tokens: StoredBotTokens, clock: Clock) -> Discord:
     from opencrab.adapters.address import BaseUrlRules
     from opencrab.adapters.discord.client import DiscordClient
     from opencrab.adapters.providers.transport.httpx_transport import new_client
@@ -132,7 +132,7 @@ def _client(api: str, tokens: BotTokens, clock: Clock) -> Discord:
     return DiscordClient(new_client, checked, tokens, clock, Event().wait)
 
 
-def _channel(discord: Discord, facts: Facts, clock: Clock) -> DeliveryChannel:
+def _channel(discord: Discord, facts: Documents, clock: Clock) -> DeliveryChannel:
     from opencrab.adapters.discord.channel import DiscordChannel
 
     return DiscordChannel(discord, facts, clock)

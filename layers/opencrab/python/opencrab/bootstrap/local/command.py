@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opencrab import __version__, settings
-from opencrab.bootstrap.local.models import Network, Thinking, thinking_of
+from opencrab.bootstrap.local.models import LocalModels, Network, thinking_of
 from opencrab.domain.errors import OpenCrabError, Unavailable
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from opencrab.domain.models.price_check import NewPrices
     from opencrab.domain.money.budget import Price
-    from opencrab.domain.usage.aws_cost import Sheet
+    from opencrab.domain.usage.aws_cost import PriceSheet
     from opencrab.engine.runtime import Runtime
     from opencrab.gateways.cli.terminal.options import UpOptions
     from opencrab.ports.access.secrets import Secrets
@@ -43,11 +43,11 @@ def command() -> None:
     build(up, outside)()
 
 
-def _sheet() -> "Sheet":
+def _sheet() -> "PriceSheet":
     """What AWS charges, read when somebody asks."""
-    from opencrab.domain.usage.aws_cost import Sheet
+    from opencrab.domain.usage.aws_cost import PriceSheet
 
-    return Sheet.of(settings.aws_pricing())
+    return PriceSheet.of(settings.aws_pricing())
 
 
 def _newest_prices(
@@ -112,7 +112,7 @@ def _up(options: "UpOptions") -> int:
 def _runtime(
     configured: "Settings",
     database: Any,
-    thinking: "Thinking",
+    thinking: "LocalModels",
     secrets: "Secrets",
     *,
     network: "Network",
@@ -168,7 +168,7 @@ def _serve(
     runtime: "Runtime",
     database: Any,
     configured: "Settings",
-    thinking: Thinking,
+    thinking: LocalModels,
     place: _Place,
     *,
     network: Network,
@@ -226,10 +226,10 @@ def _purging(runtime: "Runtime", database: Any) -> "Callable[[], None]":
     return purge
 
 
-def _say_ready(runtime: "Runtime", thinking: Thinking, place: _Place) -> None:
-    from opencrab.domain.models.routing import Basis, Use
+def _say_ready(runtime: "Runtime", thinking: LocalModels, place: _Place) -> None:
+    from opencrab.domain.models.routing import RoutingBasis, Use
 
-    model = runtime.models.routing.chosen(Use.CONVERSATION, Basis()).model
+    model = runtime.models.routing.chosen(Use.CONVERSATION, RoutingBasis()).model
     rows = [
         f"OpenCrab {__version__} listens on {place.url}",
         f"  data    {place.data.resolve()}",
@@ -271,20 +271,20 @@ def _port(host: str, wanted: int, *, fixed: bool) -> int:
 def _owner_key(runtime: "Runtime", data: Path, name: str) -> Path | None:
     """See that there is an owner key: the operator's own, or one made and kept for its user."""
     from opencrab.domain.access.authority import Scope
-    from opencrab.engine.access.api_keys import admit_key, create_key
+    from opencrab.engine.access.api_keys import create_api_key, register_api_key
 
     given = settings.owner_key()
     if given is not None:
-        admit_key(runtime, name=name, scope=Scope.OWNER, secret=given)
+        register_api_key(runtime, name=name, scope=Scope.OWNER, secret=given)
         return None
     path = data / "owner.key"
     if path.exists():
         path.chmod(0o600)
         secret = path.read_text(encoding="utf-8").strip()
         if secret:
-            admit_key(runtime, name=name, scope=Scope.OWNER, secret=secret)
+            register_api_key(runtime, name=name, scope=Scope.OWNER, secret=secret)
             return path
-    secret, _ = create_key(runtime, name=name, scope=Scope.OWNER)
+    secret, _ = create_api_key(runtime, name=name, scope=Scope.OWNER)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(f"{secret}\n")
@@ -292,7 +292,7 @@ def _owner_key(runtime: "Runtime", data: Path, name: str) -> Path | None:
 
 
 def _setup(
-    runtime: "Runtime", configured: "Settings", thinking: Thinking, place: _Place
+    runtime: "Runtime", configured: "Settings", thinking: LocalModels, place: _Place
 ) -> dict[str, Any]:
     """What is configured, what is missing, and what to do about it."""
     from opencrab.bootstrap.rules import budget_of

@@ -23,7 +23,7 @@ _NO_MODEL = (
 
 
 @dataclass(frozen=True)
-class Thinking:
+class LocalModels:
     """The models' settings, and what the owner should be told about how they came about.
 
     `again` makes them anew, since keys may have changed.
@@ -52,7 +52,7 @@ class Network:
             self._client.close()
 
 
-def thinking_of(secrets: "Secrets", provider: str | None) -> Thinking:
+def thinking_of(secrets: "Secrets", provider: str | None) -> LocalModels:
     """The models that can be used here: what is configured, else a local server, else scripted."""
     from opencrab.adapters.providers.catalogue.configuration import SCRIPTED
     from opencrab.adapters.providers.registry import usable
@@ -60,12 +60,12 @@ def thinking_of(secrets: "Secrets", provider: str | None) -> Thinking:
     known = configured_models(secrets)
     if provider is not None:
         chosen = _restrict_to_provider(known, provider)
-        return Thinking(chosen, ("chosen with --provider",), lambda: _only(secrets, provider))
+        return LocalModels(chosen, ("chosen with --provider",), lambda: _only(secrets, provider))
     found, notes = _detect_local_server(known)
     thinking = usable(known, found)
     if thinking.default == SCRIPTED:
         notes = (*notes, *_NO_MODEL)
-    return Thinking(thinking, notes, lambda: usable(configured_models(secrets), found))
+    return LocalModels(thinking, notes, lambda: usable(configured_models(secrets), found))
 
 
 def _detect_local_server(known: "ModelsSettings") -> "tuple[LocalServer | None, tuple[str, ...]]":

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from opencrab.adapters.local_files.snapshots import DirectorySnapshots
-from opencrab.adapters.search_rows import Past
+from opencrab.adapters.search_rows import SearchRowReader
 from opencrab.adapters.sqlite_search.search import SqliteSearch
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.clock import Clock
@@ -19,7 +19,7 @@ def local_search(
     home: Home, data: Path, clock: Clock, vectors: "Vectors | None" = None
 ) -> SqliteSearch:
     """Snapshots in `search`, and this process's own copies in `search-copies` beside it."""
-    past = Past(home.journal, home.sessions, home.facts, home.usage, clock)
+    past = SearchRowReader(home.journal, home.sessions, home.facts, home.usage, clock)
     snapshots = DirectorySnapshots(data / "search", clock)
     return SqliteSearch(past, snapshots, data / "search-copies", clock, vectors=vectors)
 

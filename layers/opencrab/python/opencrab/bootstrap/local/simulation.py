@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from opencrab.adapters.system_clock import FakeClock
     from opencrab.domain.value import Language
     from opencrab.engine.runtime import Runtime
-    from opencrab.engine.simulation.day import Simulated
+    from opencrab.engine.simulation.day import SimulationResult
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 """A Monday; the clock begins anew there with each simulation."""
 
 
-def simulation(agents: int, hours: float, seed: int, language: "Language") -> "Simulated":
+def simulation(agents: int, hours: float, seed: int, language: "Language") -> "SimulationResult":
     """Let the founders live so many hours with a stand-in for a model.
 
     With more agents than founders these come again. Raises Invalid for a number out of range.
     """
     from opencrab.engine.agents.creation import create_agent
-    from opencrab.engine.agents.presets import draft_agent, founders
-    from opencrab.engine.simulation.day import MOST_AGENTS, MOST_HOURS, simulate
+    from opencrab.engine.agents.presets import agent_from_preset, founder_presets
+    from opencrab.engine.simulation.day import MOST_AGENTS, MOST_HOURS, simulate_day
 
     if not 1 <= agents <= MOST_AGENTS:
         raise Invalid(f"--agents must be from 1 to {MOST_AGENTS}", field="agents")
@@ -39,15 +39,15 @@ def simulation(agents: int, hours: float, seed: int, language: "Language") -> "S
         TemporaryDirectory() as folder,
         installation(Path(folder), seed) as (runtime, clock),
     ):
-        names, known = dict[str, str](), founders()
+        names, known = dict[str, str](), founder_presets()
         for place in range(agents):
-            new = draft_agent(known[place % len(known)], language)
+            new = agent_from_preset(known[place % len(known)], language)
             created = create_agent(
                 runtime, new, owner="simulation", agent_id=f"founder-{place + 1:04d}"
             ).agent
             again = f" {place // len(known) + 1}" if place >= len(known) else ""
             names[created.id] = f"{created.name}{again}"
-        return simulate(runtime, clock, names, hours=hours, seed=seed)
+        return simulate_day(runtime, clock, names, hours=hours, seed=seed)
 
 
 @contextmanager

@@ -75,7 +75,7 @@ def authority(source: Source, scope: Scope | None) -> Authority:
     return Authority.USER if scope is Scope.CHAT else Authority.PUBLIC
 
 
-def may(on_behalf_of: Authority, impact: Impact, *, for_peers: bool = False) -> bool:
+def authority_permits(on_behalf_of: Authority, impact: Impact, *, for_peers: bool = False) -> bool:
     """Whether a turn of this authority may use actions of this impact at all.
 
     `for_peers` is said of the few actions beyond speech and reading that a peer may cause.
@@ -93,6 +93,6 @@ def clearance_level(on_behalf_of: Authority) -> int:
     return _LEVELS[on_behalf_of]
 
 
-def taints(on_behalf_of: Authority) -> bool:
+def taints_reading_turn(on_behalf_of: Authority) -> bool:
     """Whether words from such a sender taint the turn that reads them."""
     return on_behalf_of in {Authority.PUBLIC, Authority.PEER}

@@ -18,6 +18,6 @@ def origin_of(url: str) -> str:
     return f"{scheme}://{shown}:{port or _PORTS.get(scheme, 0)}" if host else url
 
 
-def seal(origin: str, key: str) -> str:
+def key_origin_seal(origin: str, key: str) -> str:
     """What tells whether a key is the one that was given for an origin, without the key."""
     return sha256(f"{origin}\n{key}".encode("utf-8", "surrogatepass")).hexdigest()

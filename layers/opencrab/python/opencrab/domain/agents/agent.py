@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, model_validator
 
-from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.approvals.approval import ApprovalRules
@@ -113,7 +113,7 @@ class Agent(Value):
         return self.status is not AgentStatus.RETIRED
 
 
-def selectable_by(agent: Agent, routing: Routing) -> tuple[str, ...]:
+def selectable_aliases(agent: Agent, routing: Routing) -> tuple[str, ...]:
     """The aliases that an agent may choose for itself; none where that is switched off."""
     allowed = routing.self_selection and agent.llm.self_selection is not False
     named = routing.selectable if agent.llm.selectable is None else agent.llm.selectable
@@ -129,14 +129,16 @@ class Profile(Value):
     agent: Agent
     soul: Soul
     identity: Identity
-    mind: Mind = Mind()
+    mind: AgentState = AgentState()
 
     @classmethod
-    def read(cls, agent: str, soul: str, identity: str, mind: Mind | None = None) -> "Profile":
+    def read(
+        cls, agent: str, soul: str, identity: str, mind: AgentState | None = None
+    ) -> "Profile":
         """A profile whose parts are stored as JSON each."""
         return cls(
             agent=Agent.model_validate_json(agent),
             soul=Soul.model_validate_json(soul),
             identity=Identity.model_validate_json(identity),
-            mind=mind or Mind(),
+            mind=mind or AgentState(),
         )

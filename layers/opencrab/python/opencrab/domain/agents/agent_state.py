@@ -25,7 +25,7 @@ class Agenda(Value):
     open: tuple[GoalId, ...] = ()
 
 
-class Mind(Value):
+class AgentState(Value):
     """Goals that are open, acquired skills that are live, and the core memories.
 
     `enabled` and `disabled` are the standard skills that the owner switched, against what they are
@@ -42,7 +42,7 @@ class Mind(Value):
     pinned: Annotated[tuple[str, ...], Field(max_length=100)] = ()
 
 
-def is_enabled(skill: StandardSkill, mind: Mind) -> bool:
+def is_skill_enabled(skill: StandardSkill, mind: AgentState) -> bool:
     """Whether an agent has a standard skill: as it is by default, unless its owner switched it."""
     if skill.name in mind.disabled:
         return False

@@ -1,6 +1,6 @@
 """Core memories: the few that a mind holds, so that they ride in every prompt."""
 
-from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.errors import Refused
 from opencrab.domain.memory.memory import CORE, CoreMemory, Memory
 
@@ -9,13 +9,13 @@ CORE_BYTES = 4 * 1024
 """All core memories together: every turn reads them with its agent, and pays for them."""
 
 
-def with_memory(mind: Mind, memory: Memory) -> Mind:
+def with_core_memory(mind: AgentState, memory: Memory) -> AgentState:
     """A mind that holds a memory exactly if it is a core one and somebody vouches for it.
 
     Raises Refused where there is no room for one more.
     """
     if memory.category != CORE or memory.tainted:
-        return without_memory(mind, memory.id)
+        return without_core_memory(mind, memory.id)
     held = CoreMemory(
         id=memory.id,
         content=memory.content,
@@ -35,7 +35,7 @@ def with_memory(mind: Mind, memory: Memory) -> Mind:
     return mind.replaced(core=core)
 
 
-def without_memory(mind: Mind, memory_id: str) -> Mind:
+def without_core_memory(mind: AgentState, memory_id: str) -> AgentState:
     """A mind that does not hold a memory."""
     if all(each.id != memory_id for each in mind.core):
         return mind

@@ -43,13 +43,13 @@ class EventFilter(Value):
         return kind == self.type
 
 
-class Late(Value):
+class LateEvent(Value):
     """Where an event is kept whose id was before what its agent had read."""
 
     kept_as: str
 
 
-class Happening(Value):
+class AgentEvent(Value):
     """One event: what, from whom, in which words; `tainted` when nobody vouches for these.
 
     `opportunity` says that it may be worth a goal.
@@ -66,7 +66,7 @@ class Happening(Value):
     at: datetime
 
 
-def id_after(read_to: str, number: int) -> str:
+def event_id_after(read_to: str, number: int) -> str:
     """An id right after what was read, before all ids of later events; numbers only grow."""
     base, _, last = read_to.rpartition(".")
     if base and len(last) == _PLACES and last.isdigit():

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.autonomy.curiosity import pressure
+from opencrab.domain.autonomy.curiosity import curiosity_pressure
 from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.value import Identifier, Value
@@ -29,14 +29,14 @@ class BeatReason(StrEnum):
     CURIOSITY = "curiosity"
 
 
-class BeatVerdict(Value):
+class HeartbeatVerdict(Value):
     """What a beat is for; without reasons `idle` says why it is for nothing."""
 
     reasons: tuple[BeatReason, ...] = ()
     idle: str = ""
 
 
-class Beat(Value):
+class LoggedHeartbeat(Value):
     """One beat that had a reason, and the turn that it began."""
 
     agent_id: Identifier
@@ -47,7 +47,7 @@ class Beat(Value):
     session_id: str
 
 
-def gate(signs: VitalSigns, now: datetime, autonomy: Autonomy) -> BeatVerdict:
+def heartbeat_gate(signs: VitalSigns, now: datetime, autonomy: Autonomy) -> HeartbeatVerdict:
     """The reasons for which an agent wakes now, the most pressing first.
 
     An agent whose own turn is alive is busy. Outside its active hours only words that nobody has
@@ -55,9 +55,9 @@ def gate(signs: VitalSigns, now: datetime, autonomy: Autonomy) -> BeatVerdict:
     curiosity does.
     """
     if not signs.beats_at_all:
-        return BeatVerdict(idle="asleep")
+        return HeartbeatVerdict(idle="asleep")
     if signs.turn_id is not None and signs.busy_until is not None and signs.busy_until > now:
-        return BeatVerdict(idle="busy")
+        return HeartbeatVerdict(idle="busy")
     hours = signs.heartbeat.active_hours
     awake = hours is None or hours.includes(now)
     found = {
@@ -67,10 +67,12 @@ def gate(signs: VitalSigns, now: datetime, autonomy: Autonomy) -> BeatVerdict:
         BeatReason.CURIOSITY: awake and _curious(signs, now, autonomy),
     }
     reasons = tuple(reason for reason, holds in found.items() if holds)
-    return BeatVerdict(reasons=reasons, idle="" if reasons else "nothing" if awake else "off hours")
+    return HeartbeatVerdict(
+        reasons=reasons, idle="" if reasons else "nothing" if awake else "off hours"
+    )
 
 
-def first(reasons: tuple[BeatReason, ...], signs: VitalSigns) -> BeatReason:
+def first_heartbeat_reason(reasons: tuple[BeatReason, ...], signs: VitalSigns) -> BeatReason:
     """Which of several reasons a beat serves; the others are there at the next one.
 
     Events and goals take turns, so that neither keeps the other waiting for good.
@@ -80,7 +82,7 @@ def first(reasons: tuple[BeatReason, ...], signs: VitalSigns) -> BeatReason:
     return reasons[0]
 
 
-def rests(signs: VitalSigns, target: str, now: datetime) -> bool:
+def is_in_speech_cooldown(signs: VitalSigns, target: str, now: datetime) -> bool:
     """Whether the agent spoke in a channel of its own accord too short a time ago to do it again.
 
     A time of the future, after a clock was set back, counts as long past.
@@ -100,10 +102,10 @@ def _is_mention_waiting(signs: VitalSigns, now: datetime) -> bool:
         return False
     if mention.channel is None or mention.authority in {Authority.OWNER, Authority.USER}:
         return True
-    return not rests(signs, mention.channel.target, now)
+    return not is_in_speech_cooldown(signs, mention.channel.target, now)
 
 
 def _curious(signs: VitalSigns, now: datetime, autonomy: Autonomy) -> bool:
     if signs.exploring or not signs.heartbeat.acts_unasked:
         return False
-    return pressure(signs.lived_at, now, autonomy.longing, signs.risk_tolerance) > 1
+    return curiosity_pressure(signs.lived_at, now, autonomy.longing, signs.risk_tolerance) > 1

@@ -112,7 +112,7 @@ class Schedule(Value):
         same = (draft.when, draft.zone, draft.enabled) == (self.when, self.zone, self.enabled)
         next_at = self.next_at if same else None
         if draft.enabled and next_at is None:
-            next_at = next_time(draft.when, draft.zone, now)
+            next_at = next_schedule_time(draft.when, draft.zone, now)
         return self.replaced(
             **dict(draft),
             next_at=next_at,
@@ -131,7 +131,7 @@ class Schedule(Value):
         Raises Invalid where there is none.
         """
         planned = now if self.next_at is None else self.next_at
-        return self.replaced(next_at=next_time(self.when, self.zone, now, planned))
+        return self.replaced(next_at=next_schedule_time(self.when, self.zone, now, planned))
 
     def in_time(self, now: datetime) -> "Schedule":
         """The schedule with a next time that is no farther away than its rule says from now.
@@ -140,7 +140,7 @@ class Schedule(Value):
         """
         if self.next_at is None:
             return self
-        soonest = next_time(self.when, self.zone, now)
+        soonest = next_schedule_time(self.when, self.zone, now)
         return self if self.next_at <= soonest + _LATE else self.replaced(next_at=soonest)
 
     def off(self, why: WhyOff, now: datetime) -> "Schedule":
@@ -150,7 +150,7 @@ class Schedule(Value):
 
 def new_schedule(schedule_id: str, agent_id: str, draft: ScheduleDraft, now: datetime) -> Schedule:
     """A schedule whose first time is still to come."""
-    next_at = next_time(draft.when, draft.zone, now) if draft.enabled else None
+    next_at = next_schedule_time(draft.when, draft.zone, now) if draft.enabled else None
     return Schedule(
         id=schedule_id,
         agent_id=agent_id,
@@ -161,7 +161,9 @@ def new_schedule(schedule_id: str, agent_id: str, draft: ScheduleDraft, now: dat
     )
 
 
-def next_time(when: str, zone: str, after: datetime, planned: datetime | None = None) -> datetime:
+def next_schedule_time(
+    when: str, zone: str, after: datetime, planned: datetime | None = None
+) -> datetime:
     """The first time after a moment, in UTC.
 
     `@every` counts from the planned time if there is one, so that being late adds nothing up.

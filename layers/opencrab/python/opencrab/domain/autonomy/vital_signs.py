@@ -13,7 +13,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Agent, AgentStatus
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.conversation.message import Channel
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.value import Identifier, Unit, Value
 
 VITALS = "vitals"
@@ -92,13 +92,15 @@ class VitalSigns(Value):
         back or an interval that was changed begins a new lattice.
         """
         return self.replaced(
-            slot=max(self.slot, slot_of(self.next_beat_at)),
-            next_beat_at=following(self.next_beat_at, self.heartbeat.interval_seconds, now),
+            slot=max(self.slot, heartbeat_slot(self.next_beat_at)),
+            next_beat_at=next_heartbeat_time(
+                self.next_beat_at, self.heartbeat.interval_seconds, now
+            ),
             beats=self.beats + 1,
         )
 
 
-def first_signs(agent: Agent, risk_tolerance: float, now: datetime) -> VitalSigns:
+def first_vital_signs(agent: Agent, risk_tolerance: float, now: datetime) -> VitalSigns:
     """The signs of an agent whose first beat is one interval away."""
     seconds = agent.heartbeat.interval_seconds
     return VitalSigns(
@@ -112,12 +114,12 @@ def first_signs(agent: Agent, risk_tolerance: float, now: datetime) -> VitalSign
     )
 
 
-def slot_of(moment: datetime) -> int:
+def heartbeat_slot(moment: datetime) -> int:
     """What a beat is known by: its second since 1970."""
     return int(moment.timestamp())
 
 
-def following(planned: datetime, seconds: int, now: datetime) -> datetime:
+def next_heartbeat_time(planned: datetime, seconds: int, now: datetime) -> datetime:
     """The first beat after now on the lattice of a planned one; at most one interval away."""
     interval = timedelta(seconds=seconds)
     if planned > now + interval:
@@ -128,7 +130,7 @@ def following(planned: datetime, seconds: int, now: datetime) -> datetime:
     return planned + missed * interval
 
 
-def correct_clock(signs: VitalSigns, now: datetime) -> VitalSigns:
+def correct_clock_skew(signs: VitalSigns, now: datetime) -> VitalSigns:
     """The signs without what a clock that was ahead once has put off.
 
     A next beat is at most one interval away, and nobody is busy for longer than that takes.
@@ -138,17 +140,17 @@ def correct_clock(signs: VitalSigns, now: datetime) -> VitalSigns:
         return signs
     busy = signs.busy_until
     return signs.replaced(
-        next_beat_at=following(signs.next_beat_at, seconds, now),
+        next_beat_at=next_heartbeat_time(signs.next_beat_at, seconds, now),
         lived_at=min(signs.lived_at, now),
         busy_until=None if busy is None else min(busy, now + REST),
     )
 
 
-def vital_signs_fact(signs: VitalSigns, stored: Fact | None) -> Fact:
+def vital_signs_fact(signs: VitalSigns, stored: Document | None) -> Document:
     """The fact that these signs are: the first, or the next version of the stored one."""
     body = signs.model_dump(mode="json", exclude_defaults=True)
     version = 1 if stored is None else stored.version + 1
     due_at = signs.next_beat_at if signs.beats_at_all else None
-    return Fact(
+    return Document(
         owner=signs.agent_id, kind=VITALS, id=VITALS, version=version, body=body, due_at=due_at
     )

@@ -12,7 +12,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from opencrab.domain.text.terms import terms
+from opencrab.domain.text.terms import text_terms
 from opencrab.domain.value import Identifier, Value
 
 LOOP = "discord_loop"
@@ -33,7 +33,7 @@ NEARLY = 0.8
 _MARKS = 32
 
 
-class Heard(Value):
+class HeardBotMessage(Value):
     """A bot's message: when it came, the marks of its words, and whether it was answered."""
 
     id: Identifier
@@ -45,7 +45,7 @@ class Heard(Value):
 class BotRun(Value):
     """What bots said in a channel since a human spoke, as far as it still counts."""
 
-    heard: Annotated[tuple[Heard, ...], Field(max_length=MOST + 1)] = ()
+    heard: Annotated[tuple[HeardBotMessage, ...], Field(max_length=MOST + 1)] = ()
 
     def verdict(self, message_id: str) -> bool | None:
         """Whether a message that is in the run was answered; None for one that is not."""
@@ -56,12 +56,12 @@ class BotRun(Value):
 
         After one that was not answered none is, until bots were quiet for the whole window.
         """
-        marks = marks_of(text)
+        marks = minhash_of(text)
         recent = tuple(each for each in self.heard if abs(at - each.at) < WINDOW)
-        alike = sum(likeness(each.marks, marks) >= NEARLY for each in recent) + 1
+        alike = sum(minhash_similarity(each.marks, marks) >= NEARLY for each in recent) + 1
         muted = bool(recent) and not recent[-1].answered
         answered = not muted and len(recent) < MOST and alike < ALIKE
-        new = Heard(id=message_id, at=at, marks=marks, answered=answered)
+        new = HeardBotMessage(id=message_id, at=at, marks=marks, answered=answered)
         return BotRun(heard=(*recent, new)[-(MOST + 1) :])
 
     def after_human(self, at: datetime) -> "BotRun":
@@ -69,18 +69,18 @@ class BotRun(Value):
         return BotRun(heard=tuple(each for each in self.heard if each.at > at))
 
 
-def marks_of(text: str) -> tuple[str, ...]:
+def minhash_of(text: str) -> tuple[str, ...]:
     """Some of the hashes of a text's terms, the same ones for the same text, in order.
 
     Numbers count as one and the same: a counter or a time of day makes no other message. A text
     without words is marked as a whole.
     """
     plain = re.sub(r"\d+", "0", unicodedata.normalize("NFKC", text).casefold())
-    found = terms(plain) or {"".join(plain.split())}
+    found = text_terms(plain) or {"".join(plain.split())}
     return tuple(sorted(map(_mark, found))[:_MARKS])
 
 
-def likeness(one: tuple[str, ...], other: tuple[str, ...]) -> float:
+def minhash_similarity(one: tuple[str, ...], other: tuple[str, ...]) -> float:
     """Share of terms that two texts have in common, estimated by their marks, from 0 to 1."""
     lowest = set(sorted({*one, *other})[:_MARKS])
     return len(lowest.intersection(one).intersection(other)) / len(lowest)

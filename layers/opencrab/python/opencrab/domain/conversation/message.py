@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from opencrab.domain.access.authority import Authority, Source, taints
+from opencrab.domain.access.authority import Authority, Source, taints_reading_turn
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
 from opencrab.domain.identifier import turn_id
 from opencrab.domain.value import (
@@ -190,7 +190,7 @@ class Line(Value):
         """
         if self.taint or self.speaker_id == agent_id:
             return self.taint
-        return self.from_agent or taints(self.authority)
+        return self.from_agent or taints_reading_turn(self.authority)
 
     def erased(self) -> "Line":
         """What is left when it is forgotten: its place, its group, its kind and when it was."""

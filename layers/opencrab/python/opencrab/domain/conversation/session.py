@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from opencrab.domain.conversation.loop_guard import ALIKE, NEARLY, likeness
+from opencrab.domain.conversation.loop_guard import ALIKE, NEARLY, minhash_similarity
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.models.routing import ModelReference, Use
@@ -245,7 +245,7 @@ class Session(Value):
         if self.status is SessionStatus.ENDED:
             raise Conflict(f"session {self.id!r} has ended", cure="start a new one")
         left = tuple(each for each in self.ever_ids if each not in agent_ids)
-        require_room(len(agent_ids) + len(left))
+        require_seats_left(len(agent_ids) + len(left))
         known = {participant.agent_id: participant for participant in self.participants}
         leads = self.facilitator_id in agent_ids
         mode = self.mode
@@ -270,7 +270,7 @@ class Session(Value):
         return _over(self, Ending.BY_HAND, now)
 
 
-def require_room(count: int) -> None:
+def require_seats_left(count: int) -> None:
     """Raise Conflict where more agents than fit would ever take part in one session."""
     if count > PARTICIPANTS:
         raise Conflict(
@@ -367,5 +367,5 @@ def _says_it_again(change: SessionChange, earlier: tuple[Marks, ...]) -> bool:
     """Whether nearly the same was said in two of the last speeches, and now once more."""
     if not change.marks:
         return False
-    alike = sum(likeness(each, change.marks) >= NEARLY for each in earlier)
+    alike = sum(minhash_similarity(each, change.marks) >= NEARLY for each in earlier)
     return alike + 1 >= ALIKE

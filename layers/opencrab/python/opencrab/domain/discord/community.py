@@ -138,10 +138,10 @@ class InteractionReply(Value):
 
     def is_open(self, now: datetime) -> bool:
         """Whether its token still answers."""
-        return now < made_at(self.id) + TOKEN_LIVES
+        return now < snowflake_time(self.id) + TOKEN_LIVES
 
 
-def authority_of(person: Person, community: Community, presence: Presence | None) -> Authority:
+def member_authority(person: Person, community: Community, presence: Presence | None) -> Authority:
     """On whose behalf a turn acts that this person starts; nobody is the owner by default."""
     lists = (community,) if presence is None else (community, presence)
     if any(person.id in each.owner_ids for each in lists):
@@ -152,7 +152,7 @@ def authority_of(person: Person, community: Community, presence: Presence | None
     return Authority.PUBLIC
 
 
-def channel_of(
+def discord_channel(
     channel_id: str, interaction_id: str | None = None, *, awaited: bool = False
 ) -> Channel:
     """Where answers go: into a channel, or to an interaction as long as its token lives."""
@@ -160,13 +160,13 @@ def channel_of(
     return Channel(kind=KIND, address=address, awaited=awaited)
 
 
-def address_of(channel: Channel) -> tuple[str, str | None]:
+def discord_address(channel: Channel) -> tuple[str, str | None]:
     """The ids of the channel and of the interaction that an address names."""
     channel_id, _, interaction_id = channel.address.partition("/")
     return channel_id, interaction_id or None
 
 
-def made_at(snowflake: str) -> datetime:
+def snowflake_time(snowflake: str) -> datetime:
     """When an id was made."""
     milliseconds = (int(snowflake) >> 22) + _EPOCH_MILLISECONDS
     return datetime.fromtimestamp(milliseconds / 1_000, UTC)

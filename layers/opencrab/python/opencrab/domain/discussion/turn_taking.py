@@ -30,10 +30,10 @@ class Contender(Value):
     @property
     def waits(self) -> float:
         """How long it lets others go first: offset · (1 − hazard)."""
-        return offset(self.seat) * (1 - self.hazard)
+        return seat_offset(self.seat) * (1 - self.hazard)
 
 
-def offset(seat: int) -> int:
+def seat_offset(seat: int) -> int:
     """The prime of a seat, 29 for the first (OpenCrab seed, Heartbeat: 29, 31, 37 …)."""
     prime = SHORTEST_SECONDS
     for _ in range(seat):
@@ -41,7 +41,7 @@ def offset(seat: int) -> int:
     return prime
 
 
-def hazard(soul: Soul, *, named: bool) -> float:
+def speaking_hazard(soul: Soul, *, named: bool) -> float:
     """How likely somebody speaks up, from 0 to 0.9 (Kingdom: a hazard from personality).
 
     0.2·extraversion + 0.15·(assertiveness + 1)/2 + 0.15·collaboration, and 0.4 for who was named.
@@ -51,7 +51,7 @@ def hazard(soul: Soul, *, named: bool) -> float:
     return drawn + COLLABORATION * soul.weights.collaboration + (NAMED if named else 0.0)
 
 
-def first(contenders: Iterable[Contender]) -> str | None:
+def first_contender(contenders: Iterable[Contender]) -> str | None:
     """Who gets the floor: the facilitator, else who is ready and waits least, else by seat."""
     found = min(
         contenders,
@@ -61,7 +61,9 @@ def first(contenders: Iterable[Contender]) -> str | None:
     return None if found is None else found.agent_id
 
 
-def ready_at(session: Session, participant: Participant, autonomy: Autonomy) -> datetime | None:
+def ready_to_speak_at(
+    session: Session, participant: Participant, autonomy: Autonomy
+) -> datetime | None:
     """When somebody may speak again; None for at once.
 
     At once after two speeches of others, else 30 seconds after the own one (OpenCrab seed, skill
@@ -75,7 +77,7 @@ def ready_at(session: Session, participant: Participant, autonomy: Autonomy) -> 
     return spoken_at + timedelta(seconds=autonomy.own_speech_seconds)
 
 
-def is_named(name: str, text: str) -> bool:
+def is_participant_named(name: str, text: str) -> bool:
     """Whether a text names somebody; Latin names as whole words, others anywhere."""
     name, text = _plain(name), _plain(text)
     if not name.isascii():
@@ -83,7 +85,7 @@ def is_named(name: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.ASCII) is not None
 
 
-def evenness(amounts: Iterable[int]) -> float:
+def jain_fairness_index(amounts: Iterable[int]) -> float:
     """Jain's index of fairness: (Σx)² ÷ (n · Σx²), 1 for equal parts, 1/n for one who has all.
 
     R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness and Discrimination for Resource

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 
-from opencrab.domain.text.query import is_common
+from opencrab.domain.text.query import has_only_common_words
 
 SENTENCE_WEIGHT = 12
 """Shorter sentences are everybody's; a letter counts 1, a character of Chinese or Japanese 2."""
@@ -29,7 +29,7 @@ _NARROW = f"[^\\W_{chr(_WIDE)}-\U0010ffff]"
 
 
 @dataclass
-class Traces:
+class ErasureFingerprints:
     """Names, sentences, ids and places of what is forgotten.
 
     `lines` are the places: sessions with the numbers of their lines. Sentences are kept as short
@@ -47,7 +47,7 @@ class Traces:
     def add_name(self, *names: str) -> None:
         """What somebody is called, or is known by, unless too many may be called so."""
         for name in map(_normalize_text, names):
-            if len(self.names) < MOST_NAMES and is_naming(name):
+            if len(self.names) < MOST_NAMES and is_identifying_name(name):
                 self.names[name] = None
 
     def add_others(self, *names: str) -> None:
@@ -57,7 +57,9 @@ class Traces:
     def add_words(self, *texts: str, whole: bool = False) -> None:
         """What was said: its longer sentences, or with `whole` the whole text however short."""
         for text in texts:
-            self.sentences.update(digest for digest in digests(text) if digest not in self.common)
+            self.sentences.update(
+                digest for digest in sentence_digests(text) if digest not in self.common
+            )
             if whole and text.strip():
                 self.sentences.add(_digest(_normalize_text(text)))
 
@@ -87,7 +89,7 @@ class Traces:
         return whole or any(_digest(each) in self.sentences for each in _sentences(text))
 
 
-def is_naming(name: str) -> bool:
+def is_identifying_name(name: str) -> bool:
     """Whether a name has enough weight to mean one person and no common word.
 
     That is 2 kanji, 3 kana or 4 letters, or a mixture that weighs as much; numbers are longer.
@@ -95,29 +97,29 @@ def is_naming(name: str) -> bool:
     folded = _normalize_text(name)
     if folded.isdigit():
         return len(folded) >= _NUMBER_DIGITS
-    return sum(map(_weight, folded)) >= _NAME_WEIGHT and not is_common(folded)
+    return sum(map(_weight, folded)) >= _NAME_WEIGHT and not has_only_common_words(folded)
 
 
-def digests(text: str) -> set[str]:
+def sentence_digests(text: str) -> set[str]:
     """The longer sentences of a text, as they are compared."""
-    return {_digest(each) for each in _sentences(text) if is_telling(each)}
+    return {_digest(each) for each in _sentences(text) if is_distinctive_sentence(each)}
 
 
-def is_telling(sentence: str) -> bool:
+def is_distinctive_sentence(sentence: str) -> bool:
     """Whether a sentence is long enough to be somebody's own."""
     return sum(2 if ord(letter) >= _WIDE else 1 for letter in sentence) >= SENTENCE_WEIGHT
 
 
-def texts_in(value: object) -> Iterable[str]:
+def texts_in_json(value: object) -> Iterable[str]:
     """All texts in a value from JSON; one that is JSON itself is read without its escapes."""
     if isinstance(value, str):
         yield value.replace("\\n", "\n").replace('\\"', '"')
     elif isinstance(value, Mapping):
         for inner in value.values():
-            yield from texts_in(inner)
+            yield from texts_in_json(inner)
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from texts_in(inner)
+            yield from texts_in_json(inner)
 
 
 def _sentences(text: str) -> Iterable[str]:

@@ -63,7 +63,7 @@ class Wish(Value):
         return (self.since is None or self.since <= at) and (self.until is None or at < self.until)
 
 
-class Lines(Value):
+class LineRange(Value):
     """Lines first to last of a session."""
 
     session_id: str
@@ -78,7 +78,7 @@ class ErasureMark(Value):
     """
 
     scope: Scope
-    lines: tuple[Lines, ...] = ()
+    lines: tuple[LineRange, ...] = ()
     refs: tuple[str, ...] = ()
     everything: bool = False
     at: datetime

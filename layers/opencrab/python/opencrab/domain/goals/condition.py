@@ -15,7 +15,7 @@ _FOUND = re.compile(r"(?<![^\s,、。(（])(file|task):([^\s,、。)）]+)")
 _TASK = re.compile(r"G[1-9][0-9]{0,5}-T[1-9][0-9]?")
 
 
-def conditions(text: str) -> tuple[tuple[str, str], ...]:
+def parse_conditions(text: str) -> tuple[tuple[str, str], ...]:
     """The conditions in a text, by kind and what they name; raises Invalid for a bad one."""
     return tuple(
         (kind, _validate_condition_name(kind, name.rstrip(".;")))
@@ -23,18 +23,20 @@ def conditions(text: str) -> tuple[tuple[str, str], ...]:
     )
 
 
-def require_checkable(tasks: tuple[PlannedTask, ...]) -> None:
+def require_checkable_conditions(tasks: tuple[PlannedTask, ...]) -> None:
     """Raise Invalid where a plan has a condition that can never hold as it is written."""
     for task in tasks:
-        conditions(task.precondition)
-        conditions(task.postcondition)
+        parse_conditions(task.precondition)
+        parse_conditions(task.postcondition)
 
 
-def unmet(text: str, has_file: Callable[[str], bool], is_done: Callable[[str], bool]) -> str | None:
+def first_unmet_condition(
+    text: str, has_file: Callable[[str], bool], is_done: Callable[[str], bool]
+) -> str | None:
     """The first condition in a text that does not hold, as it is written there."""
     holds = {"file": has_file, "task": is_done}
     try:
-        found = conditions(text)
+        found = parse_conditions(text)
     except Invalid as error:
         return error.message
     return next((f"{kind}:{name}" for kind, name in found if not holds[kind](name)), None)

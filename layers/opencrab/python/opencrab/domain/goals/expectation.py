@@ -75,7 +75,7 @@ class Expectations(Value):
         )
 
 
-def satisfaction(goal: Goal, at: datetime, reputation: Unit | None = None) -> Satisfaction:
+def goal_satisfaction(goal: Goal, at: datetime, reputation: Unit | None = None) -> Satisfaction:
     """What came of a completed goal (Kingdom 3.9).
 
     The actual reward is the share of its tasks that are done, each that the journal knows nothing

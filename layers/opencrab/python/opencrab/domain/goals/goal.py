@@ -93,7 +93,7 @@ class GoalSource(StrEnum):
     SOCIAL = "social"
 
 
-class Receipt(Value):
+class ActionReceipt(Value):
     """Something that the journal knows to have happened: an action that succeeded."""
 
     action: str
@@ -128,7 +128,7 @@ class Task(Value):
     turns: int = 0
     cause: ShortText = ""
     result: Received = ""
-    receipts: tuple[Receipt, ...] = ()
+    receipts: tuple[ActionReceipt, ...] = ()
     turn_id: str | None = None
     ended_at: datetime | None = None
 
@@ -193,7 +193,7 @@ class Goal(Value):
     satisfaction: Satisfaction | None = None
     report: Received = ""
     unconfirmed: tuple[Received, ...] = ()
-    receipts: tuple[Receipt, ...] = ()
+    receipts: tuple[ActionReceipt, ...] = ()
     created_at: datetime
     ended_at: datetime | None = None
 
@@ -322,7 +322,7 @@ def _dependency_order(tasks: tuple[PlannedTask, ...]) -> list[int]:
     return order
 
 
-def completion(tasks: Iterable[Task]) -> int:
+def task_completion_percent(tasks: Iterable[Task]) -> int:
     """Share of tasks that are done, in whole percent; computed whenever it is shown."""
     listed = tuple(tasks)
     done = sum(task.status is TaskStatus.DONE for task in listed)
@@ -338,4 +338,4 @@ def task_message(task: Task) -> str:
 
 def goal_message(goal: Goal) -> str:
     """How a goal's end is told."""
-    return f"[{goal.id}] DONE {goal.name} / {completion(goal.tasks)}%"
+    return f"[{goal.id}] DONE {goal.name} / {task_completion_percent(goal.tasks)}%"

@@ -32,7 +32,7 @@ class PlanStatus(StrEnum):
     ABANDONED = "abandoned"
 
 
-class GivenUp(Value):
+class AbandonedPlan(Value):
     """A plan that another one took the place of, and why."""
 
     goal_id: GoalId
@@ -59,12 +59,14 @@ def plan_key(goal_id: str, revision: int) -> str:
     return f"{goal_key(goal_id)}.{revision:02d}"
 
 
-def is_repairable(goal: Goal) -> bool:
+def is_plan_repairable(goal: Goal) -> bool:
     """Whether a goal may get another plan."""
     return goal.revision <= REPAIRS
 
 
-def replan(goal: Goal, tasks: tuple[PlannedTask, ...], now: datetime) -> tuple[Goal, GivenUp]:
+def replan_goal(
+    goal: Goal, tasks: tuple[PlannedTask, ...], now: datetime
+) -> tuple[Goal, AbandonedPlan]:
     """The goal with other tasks for what is not done, and the plan that it gave up.
 
     What is done stays. Raises Conflict where a task is being carried out or it was replanned often
@@ -72,7 +74,7 @@ def replan(goal: Goal, tasks: tuple[PlannedTask, ...], now: datetime) -> tuple[G
     """
     if goal.current is not None:
         raise Conflict(f"{goal.current.id} is being carried out", cure="finish it or fail it first")
-    if not is_repairable(goal):
+    if not is_plan_repairable(goal):
         raise Conflict(
             f"{goal.id} was planned anew {REPAIRS} times", cure="ask your owner how to go on"
         )
@@ -80,7 +82,7 @@ def replan(goal: Goal, tasks: tuple[PlannedTask, ...], now: datetime) -> tuple[G
         raise Invalid(
             f"the plan has {len(tasks)} tasks; there may be 1 to {MOST_TASKS}", field="tasks"
         )
-    old = GivenUp(
+    old = AbandonedPlan(
         goal_id=goal.id,
         revision=goal.revision,
         tasks=goal.tasks,

@@ -35,7 +35,7 @@ class Score(Value):
 
 
 @lru_cache(maxsize=256)
-def weights(drives: Drives) -> Terms:
+def priority_weights(drives: Drives) -> Terms:
     """What each term counts for an agent (Kingdom 10.2)."""
     return Terms(
         urgency=1.0,
@@ -46,13 +46,15 @@ def weights(drives: Drives) -> Terms:
     )
 
 
-def priority(worth: Worth, urgency: float, drives: Drives, capability: float = NEUTRAL) -> Score:
+def goal_priority(
+    worth: Worth, urgency: float, drives: Drives, capability: float = NEUTRAL
+) -> Score:
     """How much an agent of these drives wants a goal (Kingdom 10.2).
 
     The sum of urgency, expected reward, capability match, novelty and social value, each times its
     weight. `capability` is what an unset capability match counts as.
     """
-    heavy, able = weights(drives), worth.capability_match
+    heavy, able = priority_weights(drives), worth.capability_match
     values = Terms(
         urgency=urgency,
         expected_reward=worth.expected_reward,
@@ -77,7 +79,7 @@ def priority(worth: Worth, urgency: float, drives: Drives, capability: float = N
     )
 
 
-def urgency(deadline: datetime | None, created_at: datetime, now: datetime) -> Unit:
+def deadline_urgency(deadline: datetime | None, created_at: datetime, now: datetime) -> Unit:
     """How pressing a goal is: 0 without a deadline, else the share of its time that is over.
 
     It is 1 from the deadline on, also where that was past from the beginning.
@@ -91,7 +93,7 @@ def urgency(deadline: datetime | None, created_at: datetime, now: datetime) -> U
     return (now - created_at) / (deadline - created_at)
 
 
-def reaches_at(
+def reaches_priority_at(
     worth: Worth,
     created_at: datetime,
     deadline: datetime | None,
@@ -99,7 +101,7 @@ def reaches_at(
     threshold: float,
 ) -> datetime | None:
     """When a goal's priority comes to a threshold: at once, before its deadline, or never."""
-    missing = threshold - priority(worth, 0.0, drives).priority
+    missing = threshold - goal_priority(worth, 0.0, drives).priority
     if missing <= 0:
         return created_at
     if deadline is None or missing > 1:

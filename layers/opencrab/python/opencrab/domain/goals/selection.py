@@ -7,7 +7,12 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.soul import Drives
 from opencrab.domain.errors import Invalid
 from opencrab.domain.goals.goal import Goal, GoalSource, GoalStatus
-from opencrab.domain.goals.priority import Score, priority, reaches_at, urgency
+from opencrab.domain.goals.priority import (
+    Score,
+    deadline_urgency,
+    goal_priority,
+    reaches_priority_at,
+)
 from opencrab.domain.goals.value_estimate import ASPIRATIONS, OBJECTIVES, Horizon, Worth
 from opencrab.domain.value import Unit
 
@@ -40,8 +45,8 @@ FARTHEST = timedelta(days=3_660)
 
 def score_goal(goal: Goal, capability: Unit, drives: Drives, now: datetime) -> Score:
     """How much an agent wants a goal now, term by term."""
-    pressing = urgency(goal.deadline, goal.created_at, now)
-    return priority(goal.worth, pressing, drives, capability)
+    pressing = deadline_urgency(goal.deadline, goal.created_at, now)
+    return goal_priority(goal.worth, pressing, drives, capability)
 
 
 def rank_goals(
@@ -53,7 +58,7 @@ def rank_goals(
     return listed
 
 
-def may_begin(goal: Goal, *, unasked: bool) -> bool:
+def may_begin_goal(goal: Goal, *, unasked: bool) -> bool:
     """Whether a heartbeat may begin a goal: an objective that nobody works on or lets wait.
 
     `unasked` says that the agent acts of its own accord; without that it begins only what its
@@ -68,10 +73,12 @@ def may_begin(goal: Goal, *, unasked: bool) -> bool:
     return unasked and goal.authority in {Authority.OWNER, Authority.SELF}
 
 
-def begins_at(goal: Goal, capability: Unit, drives: Drives, threshold: float) -> datetime | None:
+def goal_begins_at(
+    goal: Goal, capability: Unit, drives: Drives, threshold: float
+) -> datetime | None:
     """When a goal comes to the threshold, or None if it never does."""
     worth = _fill_capability_match(goal.worth, capability)
-    reached = reaches_at(worth, goal.created_at, goal.deadline, drives, threshold)
+    reached = reaches_priority_at(worth, goal.created_at, goal.deadline, drives, threshold)
     if reached is None:
         return None
     if not goal.given and goal.authority is not Authority.SELF:
@@ -79,9 +86,9 @@ def begins_at(goal: Goal, capability: Unit, drives: Drives, threshold: float) ->
     return reached if goal.rests_until is None else max(reached, goal.rests_until)
 
 
-def require_room(horizon: Horizon, taken: int, authority: Authority) -> None:
+def require_goal_room(horizon: Horizon, taken: int, authority: Authority) -> None:
     """Raise Invalid where no more goals of a horizon fit beside those that are open."""
-    most = room(horizon, authority)
+    most = open_goal_limit(horizon, authority)
     if taken >= most:
         raise Invalid(
             f"the horizon {horizon.value!r} is full: {taken} goals are open and {most} fit",
@@ -90,14 +97,14 @@ def require_room(horizon: Horizon, taken: int, authority: Authority) -> None:
         )
 
 
-def room(horizon: Horizon, authority: Authority) -> int:
+def open_goal_limit(horizon: Horizon, authority: Authority) -> int:
     """How many goals of a horizon may be open before one more is added on this authority."""
     if horizon is Horizon.ASPIRATION:
         return ASPIRATIONS
     return OBJECTIVES if authority is Authority.OWNER else OBJECTIVES - OWNERS_PLACES
 
 
-def require_deadline(deadline: datetime | None, now: datetime) -> None:
+def require_valid_deadline(deadline: datetime | None, now: datetime) -> None:
     """Raise Invalid for a deadline without a time zone, that is over, or that is absurdly far."""
     if deadline is None:
         return

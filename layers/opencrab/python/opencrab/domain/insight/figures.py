@@ -9,8 +9,8 @@ from typing import Literal
 
 from opencrab.domain.learning.evidence import ALL, Evidence, worth_key
 from opencrab.domain.models.routing import Use
-from opencrab.domain.statistics.confidence import Estimate, Sums, estimate
-from opencrab.domain.usage.counters import Cell, Tally, day_of
+from opencrab.domain.statistics.confidence import Estimate, MomentSums, estimate_mean
+from opencrab.domain.usage.counters import CounterCell, DailyTally, tally_day
 from opencrab.domain.usage.ledger import Grouping, Period
 from opencrab.domain.value import MicroUsd, Unit, Value
 
@@ -55,22 +55,22 @@ class Figures(Value):
         return self.input_tokens + self.output_tokens
 
 
-def days_of(period: Period, now: datetime) -> tuple[str, str]:
+def tally_days(period: Period, now: datetime) -> tuple[str, str]:
     """The first and last day (UTC) whose tallies a period needs."""
     since = period.since(now)
-    return (BEGINNING if since is None else day_of(since)), day_of(now)
+    return (BEGINNING if since is None else tally_day(since)), tally_day(now)
 
 
-def stretches(period: Period, now: datetime) -> Iterator[tuple[str, str]]:
+def tally_weeks(period: Period, now: datetime) -> Iterator[tuple[str, str]]:
     """The same days week by week: whoever reads one after the other holds few tallies."""
-    first, last = map(date.fromisoformat, days_of(period, now))
+    first, last = map(date.fromisoformat, tally_days(period, now))
     while first <= last:
         until = min(first + timedelta(days=_PIECE - 1), last)
         yield first.isoformat(), until.isoformat()
         first = until + timedelta(days=1)
 
 
-def beginning(period: Period, now: datetime) -> datetime | None:
+def period_beginning(period: Period, now: datetime) -> datetime | None:
     """Where a period really begins: at a full hour or day (UTC), since nothing finer is counted."""
     since = period.since(now)
     if since is None:
@@ -79,12 +79,14 @@ def beginning(period: Period, now: datetime) -> datetime | None:
     return full if period in SHORT else full.replace(hour=0)
 
 
-def counts_in_period(tallies: Iterable[Tally], period: Period, now: datetime) -> dict[Cell, Counts]:
+def counts_in_period(
+    tallies: Iterable[DailyTally], period: Period, now: datetime
+) -> dict[CounterCell, Counts]:
     """What was counted in each cell in a period."""
-    first = beginning(period, now)
+    first = period_beginning(period, now)
     if period not in SHORT or first is None:
-        return sum_days(tallies)
-    cells: dict[Cell, Counts] = {}
+        return sum_tally_days(tallies)
+    cells: dict[CounterCell, Counts] = {}
     for tally in tallies:
         midnight = datetime.fromisoformat(tally.day).replace(tzinfo=UTC)
         for hour, counts in tally.hours.items():
@@ -93,16 +95,16 @@ def counts_in_period(tallies: Iterable[Tally], period: Period, now: datetime) ->
     return cells
 
 
-def sum_days(tallies: Iterable[Tally]) -> dict[Cell, Counts]:
+def sum_tally_days(tallies: Iterable[DailyTally]) -> dict[CounterCell, Counts]:
     """What was counted in each cell, days put together."""
-    cells: dict[Cell, Counts] = {}
+    cells: dict[CounterCell, Counts] = {}
     for tally in tallies:
         _add(cells.setdefault(tally.cell, {}), tally.counts)
     return cells
 
 
 def group_figures(
-    cells: Mapping[Cell, Counts], evidence: Evidence, by: Grouping | None
+    cells: Mapping[CounterCell, Counts], evidence: Evidence, by: Grouping | None
 ) -> dict[str, Figures]:
     """Figures for each group of calls; None groups by "purpose/task_type/model"."""
     counts: dict[str, Counts] = {}
@@ -110,28 +112,30 @@ def group_figures(
         _add(counts.setdefault(_group(cell, by), {}), more)
     calls = sum(each.get("calls", 0) for each in counts.values())
     known = _qualities(evidence, by)
-    return {key: figures(each, known.get(key), calls) for key, each in counts.items()}
+    return {key: usage_figures(each, known.get(key), calls) for key, each in counts.items()}
 
 
-def totals(cells: Mapping[Cell, Counts], evidence: Evidence) -> Figures:
+def usage_totals(cells: Mapping[CounterCell, Counts], evidence: Evidence) -> Figures:
     """Figures of all calls together."""
     counts: Counts = {}
     for more in cells.values():
         _add(counts, more)
-    return figures(counts, evidence.worths.get(ALL), counts.get("calls", 0))
+    return usage_figures(counts, evidence.worths.get(ALL), counts.get("calls", 0))
 
 
-def qualities(evidence: Evidence) -> dict[str, Estimate]:
+def model_qualities(evidence: Evidence) -> dict[str, Estimate]:
     """What is known of each model's quality, all purposes together."""
-    found = {name: estimate(sums) for name, sums in _qualities(evidence, Grouping.MODEL).items()}
+    found = {
+        name: estimate_mean(sums) for name, sums in _qualities(evidence, Grouping.MODEL).items()
+    }
     return {name: known for name, known in sorted(found.items()) if known is not None}
 
 
-def figures(counts: Counts, quality: Sums | None, all_calls: int) -> Figures:
+def usage_figures(counts: Counts, quality: MomentSums | None, all_calls: int) -> Figures:
     """What some counts come to; nothing is divided by nothing."""
     calls, cost = counts.get("calls", 0), counts.get("cost", 0)
     failed, timed = min(counts.get("failed", 0), calls), counts.get("timed", 0)
-    known = estimate(quality) if quality is not None else None
+    known = estimate_mean(quality) if quality is not None else None
     return Figures(
         calls=calls,
         failed=failed,
@@ -143,11 +147,11 @@ def figures(counts: Counts, quality: Sums | None, all_calls: int) -> Figures:
         mean_latency_ms=round(counts.get("latency", 0) / timed, 1) if timed else None,
         p95_latency_ms=_quantile(counts, _MOST),
         quality=known,
-        cost_efficiency=efficiency(known, calls, cost),
+        cost_efficiency=quality_per_dollar(known, calls, cost),
     )
 
 
-def efficiency(quality: Estimate | None, calls: int, cost: MicroUsd) -> Efficiency:
+def quality_per_dollar(quality: Estimate | None, calls: int, cost: MicroUsd) -> Efficiency:
     """The quality that a dollar buys."""
     if quality is None or not calls:
         return None
@@ -159,23 +163,23 @@ def task_key(purpose: Use, task_type: str, model: str) -> str:
     return f"{purpose.value}/{task_type}/{model}"
 
 
-def answered_by(key: str) -> str:
+def model_of_answer_key(key: str) -> str:
     """The model of "task_type/model", by which `Evidence.answers` is."""
     return key.partition("/")[2]
 
 
-def _qualities(evidence: Evidence, by: Grouping | None) -> dict[str, Sums]:
+def _qualities(evidence: Evidence, by: Grouping | None) -> dict[str, MomentSums]:
     """Sums of quality by group, in which a turn counts once for each group.
 
     There are none by complexity, which evidence does not tell apart.
     """
     if by is None:
         return {key: of.worth for key, of in evidence.models.items()}
-    sums: dict[str, Sums] = {}
+    sums: dict[str, MomentSums] = {}
     if by is Grouping.MODEL:
         for key, of in evidence.answers.items():
-            model = answered_by(key)
-            sums[model] = sums.get(model, Sums()) + of.worth
+            model = model_of_answer_key(key)
+            sums[model] = sums.get(model, MomentSums()) + of.worth
         return sums
     start = worth_key(by, "")
     return {
@@ -183,7 +187,7 @@ def _qualities(evidence: Evidence, by: Grouping | None) -> dict[str, Sums]:
     }
 
 
-_GROUPS: dict[Grouping | None, Callable[[Cell], str]] = {
+_GROUPS: dict[Grouping | None, Callable[[CounterCell], str]] = {
     None: lambda cell: task_key(cell.purpose, cell.task_type, cell.name),
     Grouping.MODEL: lambda cell: cell.name,
     Grouping.PURPOSE: lambda cell: cell.purpose.value,
@@ -192,7 +196,7 @@ _GROUPS: dict[Grouping | None, Callable[[Cell], str]] = {
 }
 
 
-def _group(cell: Cell, by: Grouping | None) -> str:
+def _group(cell: CounterCell, by: Grouping | None) -> str:
     return _GROUPS[by](cell)
 
 

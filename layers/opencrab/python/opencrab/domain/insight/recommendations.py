@@ -13,21 +13,26 @@ from opencrab.domain.insight.figures import (
     Counts,
     Efficiency,
     Figures,
-    answered_by,
-    beginning,
     counts_in_period,
-    figures,
     group_figures,
-    qualities,
-    sum_days,
+    model_of_answer_key,
+    model_qualities,
+    period_beginning,
+    sum_tally_days,
     task_key,
-    totals,
+    usage_figures,
+    usage_totals,
 )
 from opencrab.domain.learning.bandit import LEAST_JUDGED
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.models.routing import Use
-from opencrab.domain.statistics.confidence import Estimate, Sums, combine_estimates, difference
-from opencrab.domain.usage.counters import Cell, Tally
+from opencrab.domain.statistics.confidence import (
+    Estimate,
+    MomentSums,
+    combine_estimates,
+    estimate_difference,
+)
+from opencrab.domain.usage.counters import CounterCell, DailyTally
 from opencrab.domain.usage.ledger import Grouping, Period
 from opencrab.domain.value import Unit, Value
 
@@ -144,7 +149,7 @@ class Comparison(Value):
 
 
 def analyse_usage(
-    tallies: Iterable[Tally],
+    tallies: Iterable[DailyTally],
     evidence: Evidence,
     *,
     period: Period,
@@ -162,22 +167,22 @@ def analyse_usage(
     cells = counts_in_period(tallies, period, now)
     return Analysis(
         period=period,
-        since=beginning(period, now),
+        since=period_beginning(period, now),
         until=now,
         group_by=group_by,
         focus=focus,
-        totals=totals(cells, evidence),
+        totals=usage_totals(cells, evidence),
         groups=_sort_groups(group_figures(cells, evidence, group_by), focus),
         by_model=_sort_groups(group_figures(cells, evidence, Grouping.MODEL), focus),
         by_purpose=_sort_groups(group_figures(cells, evidence, Grouping.PURPOSE), focus),
         tasks=_sort_groups(group_figures(cells, evidence, None), focus),
-        quality_by_model=qualities(evidence),
+        quality_by_model=model_qualities(evidence),
         recommendations=recommendations(cells, evidence, choices or {}, focus),
     )
 
 
 def compare_usage(
-    tallies: Iterable[Tally],
+    tallies: Iterable[DailyTally],
     evidence: Evidence,
     models: Sequence[str],
     *,
@@ -204,10 +209,10 @@ def compare_usage(
         for key, value in _answers(evidence, purpose).items()
         if fits(purpose or "", *key.split("/", 1))
     }
-    found = group_figures(sum_days(asked), Evidence(answers=known), Grouping.MODEL)
+    found = group_figures(sum_tally_days(asked), Evidence(answers=known), Grouping.MODEL)
     for name in wanted:
-        of = (value.worth for key, value in known.items() if answered_by(key) == name)
-        found.setdefault(name, figures({}, sum(of, Sums()), 0))
+        of = (value.worth for key, value in known.items() if model_of_answer_key(key) == name)
+        found.setdefault(name, usage_figures({}, sum(of, MomentSums()), 0))
     pairs = ((one, two) for place, one in enumerate(wanted) for two in wanted[place + 1 :])
     return Comparison(
         models={name: found[name] for name in wanted},
@@ -216,7 +221,7 @@ def compare_usage(
 
 
 def recommendations(
-    cells: Mapping[Cell, Counts],
+    cells: Mapping[CounterCell, Counts],
     evidence: Evidence,
     choices: Mapping[str, str],
     focus: Focus = Focus.ALL,
@@ -277,14 +282,14 @@ def _better(
             )
 
 
-def _savings_share(now: Sums, then: Sums) -> float | None:
+def _savings_share(now: MomentSums, then: MomentSums) -> float | None:
     """The share of a mean that another one saves; None where there is nothing to save."""
     if not now.mean or then.mean is None:
         return None
     return round(1 - then.mean / now.mean, 3)
 
 
-def _likely(first: Sums, second: Sums, above: float) -> float:
+def _likely(first: MomentSums, second: MomentSums, above: float) -> float:
     """How likely the first mean is greater by more than `above`, both taken as normal."""
     spread = sqrt(first.variance / first.n + second.variance / second.n)
     gap = (first.mean or 0.0) - (second.mean or 0.0) - above
@@ -306,12 +311,12 @@ def _difference(known: Mapping[str, ModelEvidence], first: str, second: str) -> 
 
     So one that is asked for harder work is not the worse for it (Cochran, "Some methods for
     strengthening the common chi-squared tests", Biometrics 1954); limits are put together as those
-    of `domain.statistics.confidence.difference` are.
+    of `domain.statistics.confidence.estimate_difference` are.
     """
     pairs = [
         (of.worth, other.worth)
         for key, of in known.items()
-        if answered_by(key) == first
+        if model_of_answer_key(key) == first
         and (other := known.get(f"{key.removesuffix(first)}{second}")) is not None
     ]
     pairs = [(one, two) for one, two in pairs if one.n and two.n]
@@ -320,7 +325,7 @@ def _difference(known: Mapping[str, ModelEvidence], first: str, second: str) -> 
         return Difference(first=first, second=second, outcome=Outcome.UNKNOWN, judged=judged)
     weights = [one.n * two.n / (one.n + two.n) for one, two in pairs]
     parts = (
-        (weight / sum(weights), difference(one, two))
+        (weight / sum(weights), estimate_difference(one, two))
         for weight, (one, two) in zip(weights, pairs, strict=True)
     )
     quality = combine_estimates([(share, part) for share, part in parts if part is not None])

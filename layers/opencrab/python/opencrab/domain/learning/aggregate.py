@@ -8,16 +8,16 @@ from opencrab.domain.learning.evidence import (
     ALL,
     BINS,
     Evidence,
-    Graded,
+    GradedTurns,
+    MemoryHits,
     ModelEvidence,
-    Paired,
-    Recalled,
+    TreatedAndControl,
     worth_key,
 )
-from opencrab.domain.learning.reward import Opinion, worth
-from opencrab.domain.learning.signals import Served, Signals
-from opencrab.domain.statistics.confidence import Sums, sums
-from opencrab.domain.statistics.off_policy import weigh_turns
+from opencrab.domain.learning.reward import TurnOpinion, turn_reward
+from opencrab.domain.learning.signals import ServedCalls, TurnSignals
+from opencrab.domain.statistics.confidence import MomentSums, moment_sums
+from opencrab.domain.statistics.off_policy import weigh_turns_by_propensity
 from opencrab.domain.usage.ledger import Grouping
 from opencrab.domain.value import Value
 
@@ -28,23 +28,23 @@ _PICKED = frozenset({"turn", "session"})
 """Who chose a model for the work at hand: hard work may go to the better one."""
 
 
-class Judged(Value):
+class JudgedTurn(Value):
     """A turn with what it was worth; None where nothing tells.
 
     `said` is the same without what its actions tell: a skill may make a model act more often, and
     so make turns be judged, and well, that without it nobody would have judged.
     """
 
-    signals: Signals
+    signals: TurnSignals
     worth: float | None
     said: float | None = None
 
 
 def gather_evidence(
-    signals: Sequence[Signals],
-    opinions: Sequence[Opinion],
+    signals: Sequence[TurnSignals],
+    opinions: Sequence[TurnOpinion],
     grades: Mapping[str, float],
-    later: Sequence[Signals] = (),
+    later: Sequence[TurnSignals] = (),
 ) -> Evidence:
     """What the turns of a day tell together.
 
@@ -66,10 +66,12 @@ def gather_evidence(
 
 
 def judged_turns(
-    signals: Sequence[Signals], opinions: Iterable[Opinion], later: Sequence[Signals] = ()
-) -> tuple[Judged, ...]:
+    signals: Sequence[TurnSignals],
+    opinions: Iterable[TurnOpinion],
+    later: Sequence[TurnSignals] = (),
+) -> tuple[JudgedTurn, ...]:
     """Each turn once, with what it was worth."""
-    about = defaultdict[str, list[Opinion]](list)
+    about = defaultdict[str, list[TurnOpinion]](list)
     for opinion in opinions:
         about[opinion.turn_id].append(opinion)
     trusted = [each for each in (*signals, *later) if not each.outsider]
@@ -77,9 +79,9 @@ def judged_turns(
     repeated = {each.repeats for each in trusted if each.repeats}
     once = {each.turn_id: each for each in signals}
 
-    def of(turn: Signals, *, acted: bool) -> float | None:
+    def of(turn: TurnSignals, *, acted: bool) -> float | None:
         told = turn if acted else turn.replaced(done=0, undone=0)
-        return worth(
+        return turn_reward(
             told,
             about.get(turn.turn_id, ()),
             corrected=turn.turn_id in corrected,
@@ -87,17 +89,17 @@ def judged_turns(
         )
 
     return tuple(
-        Judged(signals=each, worth=of(each, acted=True), said=of(each, acted=False))
+        JudgedTurn(signals=each, worth=of(each, acted=True), said=of(each, acted=False))
         for each in once.values()
     )
 
 
-def subject_of(served: Served) -> str:
+def evidence_subject(served: ServedCalls) -> str:
     """What evidence about a model is filed under."""
     return f"{served.purpose.value}/{served.task_type}/{served.model}"
 
 
-def skill_key(skill: str, model: str) -> str:
+def skill_evidence_key(skill: str, model: str) -> str:
     """What evidence about a skill is filed under."""
     return f"{skill}/{model}"
 
@@ -116,7 +118,7 @@ class _Model:
 
     def add(
         self,
-        served: list[Served],
+        served: list[ServedCalls],
         value: float | None,
         *,
         outsider: bool,
@@ -149,16 +151,16 @@ class _Model:
     def evidence(self) -> ModelEvidence:
         """All of it together."""
         return ModelEvidence(
-            quality=sums(self.quality),
-            cost=sums(self.cost),
-            latency=sums(self.latency),
+            quality=moment_sums(self.quality),
+            cost=moment_sums(self.cost),
+            latency=moment_sums(self.latency),
             turns=self.turns,
             failed=self.failed,
-            weighted=weigh_turns(self.drawn, self.missed),
+            weighted=weigh_turns_by_propensity(self.drawn, self.missed),
         )
 
 
-def _models(turns: Iterable[Judged]) -> dict[str, ModelEvidence]:
+def _models(turns: Iterable[JudgedTurn]) -> dict[str, ModelEvidence]:
     """By purpose, type of task and model; a turn counts once for each, whatever it was called.
 
     The worth goes to the models that answered. One that had no answer at all counts as failed and
@@ -168,9 +170,9 @@ def _models(turns: Iterable[Judged]) -> dict[str, ModelEvidence]:
     """
     found = defaultdict[str, _Model](_Model)
     for turn in turns:
-        by_subject = defaultdict[str, list[Served]](list)
+        by_subject = defaultdict[str, list[ServedCalls]](list)
         for served in turn.signals.served:
-            by_subject[subject_of(served)].append(served)
+            by_subject[evidence_subject(served)].append(served)
         for subject, together in by_subject.items():
             first, outsider = together[0], turn.signals.outsider
             worth = None if first.chosen_by in _PICKED else turn.worth
@@ -179,11 +181,11 @@ def _models(turns: Iterable[Judged]) -> dict[str, ModelEvidence]:
     return {subject: model.evidence() for subject, model in found.items()}
 
 
-def _answers(turns: Iterable[Judged]) -> dict[str, ModelEvidence]:
+def _answers(turns: Iterable[JudgedTurn]) -> dict[str, ModelEvidence]:
     """By type of task and model; a turn counts once for each model, whatever it served for."""
     found = defaultdict[str, _Model](_Model)
     for turn in turns:
-        by_model = defaultdict[str, list[Served]](list)
+        by_model = defaultdict[str, list[ServedCalls]](list)
         for served in turn.signals.served:
             by_model[served.model].append(served)
         for model, together in by_model.items():
@@ -192,12 +194,12 @@ def _answers(turns: Iterable[Judged]) -> dict[str, ModelEvidence]:
     return {key: model.evidence() for key, model in found.items()}
 
 
-def _worths(turns: Iterable[Judged]) -> dict[str, Sums]:
+def _worths(turns: Iterable[JudgedTurn]) -> dict[str, MomentSums]:
     """Each judged turn once in all, for each purpose and for each type of task.
 
     One in which nobody answered for a purpose is worth nothing there, unless it was an outsider's.
     """
-    found = defaultdict[str, Sums](Sums)
+    found = defaultdict[str, MomentSums](MomentSums)
     for turn in turns:
         if turn.worth is None:
             continue
@@ -217,16 +219,16 @@ def _worths(turns: Iterable[Judged]) -> dict[str, Sums]:
     return dict(found)
 
 
-def _first(served: Sequence[Served]) -> Served:
+def _first(served: Sequence[ServedCalls]) -> ServedCalls:
     """Who answered first; the first that was asked where nobody did."""
     return next(filter(_has_answered, served), served[0])
 
 
-def _has_answered(served: Served) -> bool:
+def _has_answered(served: ServedCalls) -> bool:
     return served.calls > served.failed
 
 
-def _skills(turns: Iterable[Judged]) -> dict[str, Paired]:
+def _skills(turns: Iterable[JudgedTurn]) -> dict[str, TreatedAndControl]:
     """By skill and the first model that answered, as the coin would have it.
 
     A skill that a model read by itself counts as nothing where no coin was thrown, and as withheld
@@ -238,49 +240,53 @@ def _skills(turns: Iterable[Judged]) -> dict[str, Paired]:
             continue
         model, withheld = _first(turn.signals.served).model, set(turn.signals.held)
         for skill in withheld:
-            held[skill_key(skill, model)].append(turn.said)
+            held[skill_evidence_key(skill, model)].append(turn.said)
         for skill in set(turn.signals.given) - withheld:
-            given[skill_key(skill, model)].append(turn.said)
+            given[skill_evidence_key(skill, model)].append(turn.said)
     return {
-        key: Paired(given=sums(given.get(key, ())), held=sums(held.get(key, ())))
+        key: TreatedAndControl(
+            given=moment_sums(given.get(key, ())), held=moment_sums(held.get(key, ()))
+        )
         for key in sorted({*given, *held})
     }
 
 
-def _memories(turns: Iterable[Judged]) -> Paired:
+def _memories(turns: Iterable[JudgedTurn]) -> TreatedAndControl:
     """Turns whose searches had memories to show, with and without them."""
     could = [each for each in turns if each.said is not None and each.signals.could_hide]
-    return Paired(
-        given=sums(each.said or 0.0 for each in could if not each.signals.hidden),
-        held=sums(each.said or 0.0 for each in could if each.signals.hidden),
+    return TreatedAndControl(
+        given=moment_sums(each.said or 0.0 for each in could if not each.signals.hidden),
+        held=moment_sums(each.said or 0.0 for each in could if each.signals.hidden),
     )
 
 
-def _recall_counts(turns: Iterable[Judged]) -> dict[str, Recalled]:
-    found = dict[str, Recalled]()
+def _recall_counts(turns: Iterable[JudgedTurn]) -> dict[str, MemoryHits]:
+    found = dict[str, MemoryHits]()
     for turn in (each for each in turns if not each.signals.outsider):
         useful = set(turn.signals.useful)
         for memory in dict.fromkeys(turn.signals.found):
-            one = Recalled(found=1, useful=int(memory in useful), at=turn.signals.at)
+            one = MemoryHits(found=1, useful=int(memory in useful), at=turn.signals.at)
             found[memory] = found[memory] + one if memory in found else one
     return found
 
 
-def _grades(turns: Iterable[Judged], grades: Mapping[str, float]) -> dict[str, tuple[Graded, ...]]:
+def _grades(
+    turns: Iterable[JudgedTurn], grades: Mapping[str, float]
+) -> dict[str, tuple[GradedTurns, ...]]:
     by_turn = {each.signals.turn_id: each for each in turns}
-    found = dict[str, list[Graded]]()
+    found = dict[str, list[GradedTurns]]()
     for row_id, grade in grades.items():
         turn = by_turn.get(_turn_id_of(row_id))
         model = "" if turn is None else _graded_model(turn.signals, row_id)
         if turn is None or not model or not 0 <= grade <= 1:
             continue
-        bins = found.setdefault(model, [Graded()] * BINS)
-        place = bin_of(grade)
-        bins[place] += Graded(grades=_one(grade), worth=_one(turn.worth))
+        bins = found.setdefault(model, [GradedTurns()] * BINS)
+        place = grade_bin(grade)
+        bins[place] += GradedTurns(grades=_one(grade), worth=_one(turn.worth))
     return {model: tuple(bins) for model, bins in found.items()}
 
 
-def bin_of(grade: float) -> int:
+def grade_bin(grade: float) -> int:
     """The step of self-given grades that one belongs to."""
     return min(int(grade * BINS), BINS - 1)
 
@@ -290,7 +296,7 @@ def _turn_id_of(row_id: str) -> str:
     return row_id.partition("-")[2].rpartition("-")[0]
 
 
-def _graded_model(signals: Signals, row_id: str) -> str:
+def _graded_model(signals: TurnSignals, row_id: str) -> str:
     """The model whose answer it is; "" where several answered and nothing tells which."""
     exact = [each.model for each in signals.served if each.last_row == row_id]
     if exact:
@@ -299,5 +305,5 @@ def _graded_model(signals: Signals, row_id: str) -> str:
     return models.pop() if len(models) == 1 else ""
 
 
-def _one(value: float | None) -> Sums:
-    return Sums() if value is None else Sums().adding(float(value))
+def _one(value: float | None) -> MomentSums:
+    return MomentSums() if value is None else MomentSums().adding(float(value))

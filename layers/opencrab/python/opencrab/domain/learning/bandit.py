@@ -12,8 +12,13 @@ from pydantic import Field
 
 from opencrab.domain.learning.evidence import ModelEvidence
 from opencrab.domain.models.optimization import Aim, Wish
-from opencrab.domain.statistics.confidence import Estimate, Sums, combine_estimates, estimate
-from opencrab.domain.statistics.seeded_random import Chance
+from opencrab.domain.statistics.confidence import (
+    Estimate,
+    MomentSums,
+    combine_estimates,
+    estimate_mean,
+)
+from opencrab.domain.statistics.seeded_random import SeededRandom
 from opencrab.domain.value import Value
 
 DRAWS = 200
@@ -43,7 +48,7 @@ UNKNOWN = Estimate(n=0, mean=0.5, low=0.0, high=1.0)
 """What is held of a model without turns."""
 
 
-class Arm(Value):
+class BanditArm(Value):
     """A model that may be asked, by its alias and its name, and what is known of it.
 
     `price` is what a turn is expected to cost (micro-dollars) where no turn tells; None with no
@@ -55,7 +60,7 @@ class Arm(Value):
     name: str
     evidence: ModelEvidence = ModelEvidence()
     price: float | None = None
-    graded: Sums = Sums()
+    graded: MomentSums = MomentSums()
 
     @property
     def cost(self) -> float | None:
@@ -64,7 +69,7 @@ class Arm(Value):
         return self.price if known is None else max(known, 0.0)
 
     @property
-    def quality(self) -> Sums:
+    def quality(self) -> MomentSums:
         """What its turns were worth; one for which it had no answer is worth nothing."""
         return self.evidence.worth
 
@@ -72,12 +77,12 @@ class Arm(Value):
 class BanditSubject(Value):
     """One purpose and type of task: who may do it, how often a day, and who does it now."""
 
-    arms: tuple[Arm, ...]
+    arms: tuple[BanditArm, ...]
     turns_a_day: float = Field(default=1.0, ge=0)
     current: str = ""
 
 
-class Mixed(Value):
+class BanditMix(Value):
     """Weights by alias that add up to 1, and what a turn is expected to be, cost and take.
 
     `best` are the models held for best: one, or two between which the money is split. All others
@@ -92,9 +97,9 @@ class Mixed(Value):
     reason: str = "learned"
 
 
-def mixes(
+def bandit_mixes(
     subjects: Mapping[str, BanditSubject], aim: Aim, *, day_micro_usd: int, seed: str
-) -> dict[str, tuple[Mixed | None, str]]:
+) -> dict[str, tuple[BanditMix | None, str]]:
     """The mixes of all purposes and types of task, which share one day's budget.
 
     The words: `learned`, `over_budget` (even the cheapest cost more), `no_models`, `one_model`,
@@ -114,10 +119,10 @@ def mixes(
     }
 
 
-def is_below(before: Estimate, now: Estimate) -> bool:
+def is_quality_below(before: Estimate, now: Estimate) -> bool:
     """Whether quality since a change lies below what was known before it, beyond any doubt left.
 
-    Both intervals are taken as `domain.statistics.confidence.difference` does.
+    Both intervals are taken as `domain.statistics.confidence.estimate_difference` does.
     """
     if now.n < LEAST_JUDGED:
         return False
@@ -136,7 +141,7 @@ class _Table:
         self._charges = _charges(aim.goal, self.costs, [_latency(each) for each in self.arms])
         self._by_quality = float(aim.goal in {Wish.MAXIMIZE_QUALITY, Wish.BALANCE})
         shapes = [_shape(each.quality + each.graded) for each in self.arms]
-        chance = Chance(seed)
+        chance = SeededRandom(seed)
         self._means = self._values([a / (a + b) for a, b in shapes])
         self._draws = [self._values([chance.beta(a, b) for a, b in shapes]) for _ in range(DRAWS)]
 
@@ -286,7 +291,7 @@ def _exploration_shares(table: _Table, plan: _Plan) -> list[float]:
     return [each * scale for each in others]
 
 
-def _build_mix(table: _Table, name: str, plan: _Plan) -> tuple[Mixed | None, str]:
+def _build_mix(table: _Table, name: str, plan: _Plan) -> tuple[BanditMix | None, str]:
     """A subject's mix in the words of the callers."""
     weights = plan.weights(name)
     best = {plan.dear[name], plan.cheap[name]}
@@ -298,11 +303,11 @@ def _build_mix(table: _Table, name: str, plan: _Plan) -> tuple[Mixed | None, str
     weights = _round_weights(weights, max(sorted(best), key=weights.__getitem__))
     known = [(weight, arm) for weight, arm in zip(weights, table.arms, strict=True) if weight > 0]
     costs = sum(weight * (arm.cost or 0.0) for weight, arm in known)
-    return Mixed(
+    return BanditMix(
         weights={arm.model: weight for weight, arm in known},
         best=tuple(table.arms[arm].model for arm in sorted(best)),
         quality=combine_estimates(
-            [(each, estimate(arm.quality) or UNKNOWN) for each, arm in known]
+            [(each, estimate_mean(arm.quality) or UNKNOWN) for each, arm in known]
         ),
         cost_micro_usd=costs,
         latency_ms=_mean_latency(known),
@@ -310,7 +315,7 @@ def _build_mix(table: _Table, name: str, plan: _Plan) -> tuple[Mixed | None, str
     ), plan.word
 
 
-def _mean_latency(known: Sequence[tuple[float, Arm]]) -> float | None:
+def _mean_latency(known: Sequence[tuple[float, BanditArm]]) -> float | None:
     told = [(weight, _latency(arm)) for weight, arm in known]
     weight = sum(weight for weight, each in told if each is not None)
     if not weight:
@@ -343,14 +348,14 @@ def _unready(subject: BanditSubject, aim: Aim) -> str:
     return "" if proven and len(asked) >= _TWO else "too_little_data"
 
 
-def _may_be_asked(arm: Arm, aim: Aim) -> bool:
+def _may_be_asked(arm: BanditArm, aim: Aim) -> bool:
     """A model without a price never is; one of which little is known where things are tried."""
     if arm.cost is None:
         return False
     return aim.explore > 0 or _is_proven(arm, aim)
 
 
-def _is_proven(arm: Arm, aim: Aim) -> bool:
+def _is_proven(arm: BanditArm, aim: Aim) -> bool:
     """Whether it may be held for best; any other may only be tried out."""
     return arm.quality.n >= (LEAST_TRIED if aim.explore > 0 else LEAST_JUDGED)
 
@@ -361,7 +366,7 @@ def _now(subject: BanditSubject) -> float:
     return subject.turns_a_day * sum(current)
 
 
-def _shape(quality: Sums) -> tuple[float, float]:
+def _shape(quality: MomentSums) -> tuple[float, float]:
     """The Beta distribution with the moments of what is known, on the prior Beta(1, 1)."""
     weight = quality.n + _PRIOR
     mean = min(max((quality.total + _PRIOR / 2) / weight, 0.001), 0.999)
@@ -370,5 +375,5 @@ def _shape(quality: Sums) -> tuple[float, float]:
     return mean * size, (1 - mean) * size
 
 
-def _latency(arm: Arm) -> float | None:
+def _latency(arm: BanditArm) -> float | None:
     return arm.evidence.latency.mean

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from math import atanh, sqrt, tanh
 
-from opencrab.domain.learning.evidence import BINS, Graded
-from opencrab.domain.statistics.confidence import Sums
+from opencrab.domain.learning.evidence import BINS, GradedTurns
+from opencrab.domain.statistics.confidence import MomentSums
 from opencrab.domain.value import Unit, Value
 
 SHRUNK_BY = 20.0
@@ -35,7 +35,7 @@ class Curve(Value):
     weight: Unit = 0.0
 
 
-def curve(bins: Sequence[Graded]) -> Curve:
+def calibration_curve(bins: Sequence[GradedTurns]) -> Curve:
     """A model's curve from its judged turns, by steps of the grade.
 
     The means of the steps are pooled until they never fall (pool adjacent violators: Ayer, Brunk,
@@ -44,7 +44,7 @@ def curve(bins: Sequence[Graded]) -> Curve:
     the curve's mean is the mean of what they were worth: no grades can raise it.
     """
     known = [each for each in bins if each.worth.n]
-    together = sum((each.worth for each in known), Sums())
+    together = sum((each.worth for each in known), MomentSums())
     if together.mean is None:
         return Curve()
     mean = min(max(together.mean, 0.0), 1.0)
@@ -60,31 +60,31 @@ def curve(bins: Sequence[Graded]) -> Curve:
     )
 
 
-def calibration_sums(bins: Sequence[Graded]) -> Sums:
+def calibration_sums(bins: Sequence[GradedTurns]) -> MomentSums:
     """What the graded turns that nothing else judges add to a model's quality.
 
     Each counts as at most MOST_WEIGHT of a turn, and as less the less the grades explain; all
     together as at most that share of the judged turns, on which the curve rests.
     """
-    found = curve(bins)
+    found = calibration_curve(bins)
     weight = MOST_WEIGHT * found.weight
     unjudged = [max(each.grades.n - each.worth.n, 0) * weight for each in bins]
     n = int(min(sum(unjudged), MOST_WEIGHT * sum(each.worth.n for each in bins)))
     if not n:
-        return Sums()
+        return MomentSums()
     values = found.steps
     share = n / sum(unjudged)
     pairs = list(zip(unjudged, values, strict=True))
-    return Sums(
+    return MomentSums(
         n=n,
         total=share * sum(count * value for count, value in pairs),
         squares=share * sum(count * value * value for count, value in pairs),
     )
 
 
-def _monotone(worths: Sequence[Sums], mean: float) -> list[float]:
+def _monotone(worths: Sequence[MomentSums], mean: float) -> list[float]:
     """Means that never fall, each drawn towards the mean of all."""
-    blocks = list[tuple[Sums, int]]()
+    blocks = list[tuple[MomentSums, int]]()
     for each in worths:
         block, width = each, 1
         while blocks and _shrunk_mean(blocks[-1][0], mean) > _shrunk_mean(block, mean):
@@ -94,18 +94,20 @@ def _monotone(worths: Sequence[Sums], mean: float) -> list[float]:
     return [_shrunk_mean(block, mean) for block, width in blocks for _ in range(width)]
 
 
-def _shift_to_mean(steps: Sequence[float], bins: Sequence[Graded], mean: float) -> list[float]:
+def _shift_to_mean(steps: Sequence[float], bins: Sequence[GradedTurns], mean: float) -> list[float]:
     """The steps moved together until the judged turns have their mean on them."""
     turns = sum(each.worth.n for each in bins)
     now = sum(each.worth.n * step for each, step in zip(bins, steps, strict=True)) / turns
     return [step + mean - now for step in steps]
 
 
-def _shrunk_mean(sums: Sums, mean: float) -> float:
+def _shrunk_mean(sums: MomentSums, mean: float) -> float:
     return (sums.total + SHRUNK_BY * mean) / (sums.n + SHRUNK_BY)
 
 
-def _explained_variance(bins: Sequence[Graded], pooled: Sequence[float], together: Sums) -> float:
+def _explained_variance(
+    bins: Sequence[GradedTurns], pooled: Sequence[float], together: MomentSums
+) -> float:
     """The share of the worth's variance that the curve explains, at the lower end of its error.
 
     The correlation's lower bound is that of Fisher's z (Fisher 1921), two standard errors down.

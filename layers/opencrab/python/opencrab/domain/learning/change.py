@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import Field
 
-from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.errors import Invalid, Refused
 from opencrab.domain.identifier import ulid
-from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.models.routing import Use
 from opencrab.domain.models.traffic_split import MIXES, Mix
 from opencrab.domain.value import Value
@@ -73,7 +73,7 @@ ALIKE = 0.1
 """Mixes whose weights differ by less are the same: they are drawn at random each night."""
 
 
-class Subject(Value):
+class LearnedSubject(Value):
     """What evidence may move: `models:purpose/task_type`, `skill:name` or `experience:id`.
 
     What an owner may end beside that is `memories:search`: that searches of some turns hide them.
@@ -88,7 +88,7 @@ class Subject(Value):
         return f"{self.kind.value}:{self.name}"
 
     @classmethod
-    def of(cls, text: str) -> "Subject":
+    def of(cls, text: str) -> "LearnedSubject":
         """What a text names; raises Invalid for anything else."""
         kind, _, name = text.partition(":")
         purpose, _, task_type = name.partition("/")
@@ -108,21 +108,21 @@ class Subject(Value):
 _SEARCH = "search"
 
 
-MEMORIES = Subject(kind=AdjustmentKind.MEMORIES, name=_SEARCH)
+MEMORIES = LearnedSubject(kind=AdjustmentKind.MEMORIES, name=_SEARCH)
 """What is tried out with memories: whether turns do better whose searches show them."""
 
 
-def memory_percent(mind: Mind, trials: Trials) -> int:
+def memory_holdout_percent(mind: AgentState, trials: TrialSettings) -> int:
     """In how many percent of turns searches hide memories: in none where the owner ended that."""
     return 0 if is_pinned(mind, MEMORIES) else trials.memory_percent
 
 
-def mix_of(mind: Mind, name: str) -> Mix | None:
+def mix_of(mind: AgentState, name: str) -> Mix | None:
     """The mix of a `purpose/task_type`, if there is one."""
     return next((mix for mix in mind.mixes if mix.subject == name), None)
 
 
-def with_mix(mind: Mind, mix: Mix) -> Mind:
+def with_mix(mind: AgentState, mix: Mix) -> AgentState:
     """A mind with a mix in place of the one for the same; raises Refused where there is no room."""
     others = [each for each in mind.mixes if each.subject != mix.subject]
     if len(others) >= MIXES:
@@ -130,12 +130,12 @@ def with_mix(mind: Mind, mix: Mix) -> Mind:
     return mind.replaced(mixes=tuple(sorted((*others, mix), key=lambda each: each.subject)))
 
 
-def without_mix(mind: Mind, name: str) -> Mind:
+def without_mix(mind: AgentState, name: str) -> AgentState:
     """A mind without a mix for a `purpose/task_type`."""
     return mind.replaced(mixes=tuple(each for each in mind.mixes if each.subject != name))
 
 
-def mixed_as(mind: Mind, name: str, told: Mapping[str, Any]) -> Mind:
+def with_told_mix(mind: AgentState, name: str, told: Mapping[str, Any]) -> AgentState:
     """A mind whose mix is as a change tells it; {} is none. Raises Refused likewise."""
     mix = told_mix(name, told)
     return without_mix(mind, name) if mix is None else with_mix(mind, mix)
@@ -149,35 +149,37 @@ def told_mix(name: str, told: Mapping[str, Any]) -> Mix | None:
     return Mix(purpose=Use(purpose), task_type=task_type, weights=dict(told["weights"]))
 
 
-def telling(mix: Mix | None) -> dict[str, Any]:
+def describe_mix(mix: Mix | None) -> dict[str, Any]:
     """What a change tells of a mix, as its `before` or `after`."""
     return {} if mix is None else {"weights": {k: round(v, 4) for k, v in mix.weights.items()}}
 
 
-def alike(first: Mapping[str, Any], second: Mapping[str, Any], within: float = ALIKE) -> bool:
+def are_mixes_alike(
+    first: Mapping[str, Any], second: Mapping[str, Any], within: float = ALIKE
+) -> bool:
     """Whether two tellings of mixes come to the same but for chance: same best, close weights."""
     one: dict[str, float] = first.get("weights", {})
     other: dict[str, float] = second.get("weights", {})
     if not one or not other:
         return not one and not other
-    if top(first) != top(second):
+    if heaviest_alias(first) != heaviest_alias(second):
         return False
     names = {*one, *other}
     return all(abs(one.get(name, 0.0) - other.get(name, 0.0)) <= within for name in names)
 
 
-def top(told: Mapping[str, Any]) -> str:
+def heaviest_alias(told: Mapping[str, Any]) -> str:
     """The alias that a telling of a mix names most; "" where it names none."""
     weights: dict[str, float] = told.get("weights", {})
     return max(sorted(weights), key=lambda name: weights[name], default="")
 
 
-def is_pinned(mind: Mind, subject: Subject) -> bool:
+def is_pinned(mind: AgentState, subject: LearnedSubject) -> bool:
     """Whether the owner keeps it as it is."""
     return subject.text in mind.pinned
 
 
-def with_pin(mind: Mind, subject: Subject) -> Mind:
+def with_pin(mind: AgentState, subject: LearnedSubject) -> AgentState:
     """A mind in which no evidence moves the subject; raises Refused for more than PINS."""
     if is_pinned(mind, subject):
         return mind
@@ -186,7 +188,7 @@ def with_pin(mind: Mind, subject: Subject) -> Mind:
     return mind.replaced(pinned=tuple(sorted((*mind.pinned, subject.text))))
 
 
-def without_pin(mind: Mind, subject: Subject) -> Mind:
+def without_pin(mind: AgentState, subject: LearnedSubject) -> AgentState:
     """A mind in which evidence may move the subject again."""
     return mind.replaced(pinned=tuple(each for each in mind.pinned if each != subject.text))
 

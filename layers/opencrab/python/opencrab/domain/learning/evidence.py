@@ -8,8 +8,8 @@ from typing import Any, Protocol, Self, TypeVar
 from pydantic import Field
 
 from opencrab.domain.memory.memory import LIVED
-from opencrab.domain.statistics.confidence import Sums
-from opencrab.domain.statistics.off_policy import Weighted
+from opencrab.domain.statistics.confidence import MomentSums
+from opencrab.domain.statistics.off_policy import WeightedTurns
 from opencrab.domain.usage.ledger import Grouping
 from opencrab.domain.value import Value
 
@@ -34,11 +34,11 @@ class _Summed(Value):
         return self.replaced(**{name: mine + getattr(other, name) for name, mine in self})
 
 
-class Paired(_Summed):
+class TreatedAndControl(_Summed):
     """How turns went that had something, and those from which the coin withheld it."""
 
-    given: Sums = Sums()
-    held: Sums = Sums()
+    given: MomentSums = MomentSums()
+    held: MomentSums = MomentSums()
 
 
 class ModelEvidence(_Summed):
@@ -48,15 +48,15 @@ class ModelEvidence(_Summed):
     `weighted` are those that it drew from a mix, for `off_policy`.
     """
 
-    quality: Sums = Sums()
-    cost: Sums = Sums()
-    latency: Sums = Sums()
+    quality: MomentSums = MomentSums()
+    cost: MomentSums = MomentSums()
+    latency: MomentSums = MomentSums()
     turns: int = 0
     failed: int = 0
-    weighted: Weighted = Weighted()
+    weighted: WeightedTurns = WeightedTurns()
 
     @property
-    def worth(self) -> Sums:
+    def worth(self) -> MomentSums:
         """What its turns were worth; one for which it had no answer is worth nothing.
 
         A missing answer is always noticed, a good one is judged seldom: of the failures as many
@@ -64,7 +64,7 @@ class ModelEvidence(_Summed):
         """
         answered = self.turns - self.failed
         share = min(self.quality.n / answered, 1.0) if answered > 0 else 1.0
-        return self.quality + Sums(n=round(self.failed * share))
+        return self.quality + MomentSums(n=round(self.failed * share))
 
     @property
     def told(self) -> dict[str, Any]:
@@ -74,9 +74,11 @@ class ModelEvidence(_Summed):
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> "ModelEvidence":
         """The same, read again; {} is nothing."""
-        sums = {name: told[name] for name in Sums.model_fields if name in told}
+        sums = {name: told[name] for name in MomentSums.model_fields if name in told}
         return cls(
-            quality=Sums(**sums), turns=int(told.get("turns", 0)), failed=int(told.get("failed", 0))
+            quality=MomentSums(**sums),
+            turns=int(told.get("turns", 0)),
+            failed=int(told.get("failed", 0)),
         )
 
     def since(self, then: "ModelEvidence") -> "ModelEvidence":
@@ -88,30 +90,30 @@ class ModelEvidence(_Summed):
         )
 
 
-class Graded(_Summed):
+class GradedTurns(_Summed):
     """What a model's turns were worth by objective signals where it gave itself such a grade."""
 
-    grades: Sums = Sums()
-    worth: Sums = Sums()
+    grades: MomentSums = MomentSums()
+    worth: MomentSums = MomentSums()
 
 
 RECALLED_DAYS = 30
 """How long what no search found any more is told among those that were found."""
 
 
-class Recalled(Value):
+class MemoryHits(Value):
     """How often a memory was found by a search, and how often it was of use."""
 
     found: int = 0
     useful: int = 0
     at: datetime
 
-    def __add__(self, other: "Recalled") -> "Recalled":
+    def __add__(self, other: "MemoryHits") -> "MemoryHits":
         """Both together; what was found no more for RECALLED_DAYS begins anew."""
         early, late = sorted((self, other), key=lambda each: each.at)
         if late.at - early.at > timedelta(days=RECALLED_DAYS):
             return late
-        return Recalled(
+        return MemoryHits(
             found=self.found + other.found,
             useful=self.useful + other.useful,
             at=max(self.at, other.at),
@@ -133,11 +135,11 @@ class Evidence(Value):
     judged: int = 0
     models: dict[str, ModelEvidence] = Field(default_factory=dict)
     answers: dict[str, ModelEvidence] = Field(default_factory=dict)
-    worths: dict[str, Sums] = Field(default_factory=dict)
-    skills: dict[str, Paired] = Field(default_factory=dict)
-    memories: Paired = Paired()
-    recalled: dict[str, Recalled] = Field(default_factory=dict)
-    grades: dict[str, tuple[Graded, ...]] = Field(default_factory=dict)
+    worths: dict[str, MomentSums] = Field(default_factory=dict)
+    skills: dict[str, TreatedAndControl] = Field(default_factory=dict)
+    memories: TreatedAndControl = TreatedAndControl()
+    recalled: dict[str, MemoryHits] = Field(default_factory=dict)
+    grades: dict[str, tuple[GradedTurns, ...]] = Field(default_factory=dict)
 
     def __add__(self, other: "Evidence") -> "Evidence":
         """Both together."""
@@ -163,12 +165,12 @@ class Evidence(Value):
         return self.replaced(recalled=left)
 
     @property
-    def memories_recalled(self) -> dict[str, Recalled]:
+    def memories_recalled(self) -> dict[str, MemoryHits]:
         """How often memories were found, by id."""
         return {name: each for name, each in self.recalled.items() if not name.startswith(LIVED)}
 
     @property
-    def experiences_recalled(self) -> dict[str, Recalled]:
+    def experiences_recalled(self) -> dict[str, MemoryHits]:
         """How often experiences were found, by id."""
         return {
             name.removeprefix(LIVED): each
@@ -212,8 +214,8 @@ def _merge_sums(first: Mapping[str, _Sum], second: Mapping[str, _Sum]) -> dict[s
 
 
 def _bins(
-    first: dict[str, tuple[Graded, ...]], second: dict[str, tuple[Graded, ...]]
-) -> dict[str, tuple[Graded, ...]]:
+    first: dict[str, tuple[GradedTurns, ...]], second: dict[str, tuple[GradedTurns, ...]]
+) -> dict[str, tuple[GradedTurns, ...]]:
     return {
         model: tuple(
             one + other
@@ -225,4 +227,4 @@ def _bins(
     }
 
 
-_EMPTY = (Graded(),) * BINS
+_EMPTY = (GradedTurns(),) * BINS

@@ -5,8 +5,14 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import date, timedelta
 from typing import TypeVar
 
-from opencrab.domain.learning.evidence import Evidence, Graded, ModelEvidence, Paired, Recalled
-from opencrab.domain.usage.ledger import parts_of
+from opencrab.domain.learning.evidence import (
+    Evidence,
+    GradedTurns,
+    MemoryHits,
+    ModelEvidence,
+    TreatedAndControl,
+)
+from opencrab.domain.usage.ledger import parse_task_key
 
 RECALLED_A_DAY, RECALLED = 300, 500
 """Memories of which a day, and all closed days, tell: those that were found most often."""
@@ -49,7 +55,7 @@ def _encode_evidence_share(evidence: Evidence, recalled: int, share: float) -> t
     return json.dumps(told, separators=(",", ":"), ensure_ascii=False), share
 
 
-def seen_in(days: Mapping[date, Evidence], before: Mapping[str, str]) -> dict[str, str]:
+def models_last_seen(days: Mapping[date, Evidence], before: Mapping[str, str]) -> dict[str, str]:
     """The last day of each model, from what was known `before` and what further days tell."""
     seen = dict(before)
     for day in sorted(days):
@@ -57,14 +63,18 @@ def seen_in(days: Mapping[date, Evidence], before: Mapping[str, str]) -> dict[st
     return seen
 
 
-def without(evidence: Evidence, skills: Collection[str], models: Collection[str]) -> Evidence:
+def without_retired_evidence(
+    evidence: Evidence, skills: Collection[str], models: Collection[str]
+) -> Evidence:
     """Evidence about no other skills and no other models than these."""
 
     def stays(key: str) -> bool:
         return key.partition("/")[0] in skills and key.partition("/")[2] in models
 
     return evidence.replaced(
-        models={key: each for key, each in evidence.models.items() if parts_of(key)[2] in models},
+        models={
+            key: each for key, each in evidence.models.items() if parse_task_key(key)[2] in models
+        },
         answers={
             key: each for key, each in evidence.answers.items() if key.partition("/")[2] in models
         },
@@ -76,7 +86,7 @@ def without(evidence: Evidence, skills: Collection[str], models: Collection[str]
 def _models(evidence: Evidence) -> set[str]:
     """The models of which evidence tells, by their full names."""
     return {
-        *(parts_of(key)[2] for key in evidence.models),
+        *(parse_task_key(key)[2] for key in evidence.models),
         *(key.partition("/")[2] for key in (*evidence.answers, *evidence.skills)),
         *evidence.grades,
     }
@@ -96,13 +106,13 @@ def _turns(known: ModelEvidence) -> int:
     return known.turns
 
 
-def _paired_turn_count(known: Paired) -> int:
+def _paired_turn_count(known: TreatedAndControl) -> int:
     return known.given.n + known.held.n
 
 
-def _grade_count(bins: tuple[Graded, ...]) -> int:
+def _grade_count(bins: tuple[GradedTurns, ...]) -> int:
     return sum(each.grades.n for each in bins)
 
 
-def _recall_count(known: Recalled) -> int:
+def _recall_count(known: MemoryHits) -> int:
     return known.found

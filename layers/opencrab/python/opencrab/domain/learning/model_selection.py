@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from opencrab.domain.agents.agent import Agent
-from opencrab.domain.agents.agent_state import Mind
-from opencrab.domain.learning.bandit import Arm, Mixed, mixes
+from opencrab.domain.agents.agent_state import AgentState
+from opencrab.domain.learning.bandit import BanditArm, BanditMix, bandit_mixes
 from opencrab.domain.learning.bandit import BanditSubject as Mixing
 from opencrab.domain.learning.calibration import calibration_sums
 from opencrab.domain.learning.change import (
@@ -19,21 +19,26 @@ from opencrab.domain.learning.change import (
     AdjustmentKind,
     AdjustmentState,
     adjustment_id,
-    alike,
+    are_mixes_alike,
+    describe_mix,
+    heaviest_alias,
     is_pinned,
     mix_of,
-    telling,
-    top,
 )
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
-from opencrab.domain.learning.regression_watch import about, carry_watch, subject, then_of
+from opencrab.domain.learning.regression_watch import (
+    carry_watch,
+    mix_adjustments,
+    mix_subject,
+    watch_baseline,
+)
 from opencrab.domain.models.optimization import Aim
-from opencrab.domain.models.routing import Basis, Routing, Use
+from opencrab.domain.models.routing import Routing, RoutingBasis, Use
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.money.budget import Price, Usage
-from opencrab.domain.statistics.confidence import Sums
-from opencrab.domain.usage.counters import Tally
-from opencrab.domain.usage.ledger import parts_of
+from opencrab.domain.statistics.confidence import MomentSums
+from opencrab.domain.usage.counters import DailyTally
+from opencrab.domain.usage.ledger import parse_task_key
 from opencrab.domain.value import MicroUsd, Value
 
 LET_BE = timedelta(days=30)
@@ -61,11 +66,11 @@ class SelectionInput(Value):
     """
 
     agent: Agent
-    mind: Mind
+    mind: AgentState
     routing: Routing
     evidence: Evidence
     days: tuple[Evidence, ...]
-    tallies: tuple[Tally, ...]
+    tallies: tuple[DailyTally, ...]
     choices: dict[str, CandidateModel]
     earlier: tuple[Adjustment, ...] = ()
     day_micro_usd: MicroUsd
@@ -74,7 +79,7 @@ class SelectionInput(Value):
 class ModelMixes(Value):
     """The mixes that are to be made, and why each other kind of work stays as it is."""
 
-    found: dict[str, Mixed]
+    found: dict[str, BanditMix]
     still: dict[str, str]
 
 
@@ -85,10 +90,14 @@ def choose_models(
 
     The day's budget is shared by all of them.
     """
-    free = {name: each for name, each in subjects(ground).items() if name not in skipped}
-    decided = mixes(free, aim, day_micro_usd=left_to_spend(ground, free), seed=seed)
-    still = {name: why for name in names(ground) if (why := why_fixed(ground, name))}
-    found = dict[str, Mixed]()
+    free = {name: each for name, each in mixable_choices(ground).items() if name not in skipped}
+    decided = bandit_mixes(free, aim, day_micro_usd=model_budget_left(ground, free), seed=seed)
+    still = {
+        name: why
+        for name in open_model_choices(ground)
+        if (why := why_choice_is_fixed(ground, name))
+    }
+    found = dict[str, BanditMix]()
     for name, (mixed, reason) in decided.items():
         why = reason if mixed is None else _hindrance(ground, aim, name, mixed, now)
         if mixed is None or why:
@@ -98,19 +107,21 @@ def choose_models(
     return ModelMixes(found=found, still=still)
 
 
-def day_micro_usd(agent: Agent, limit: MicroUsd, asked_for: MicroUsd | None = None) -> MicroUsd:
+def day_budget_for_models(
+    agent: Agent, limit: MicroUsd, asked_for: MicroUsd | None = None
+) -> MicroUsd:
     """What a day may cost: the least of the agent's limit, its owner's aim and what is asked."""
     said = (agent.llm.aim.day_micro_usd, asked_for)
     return min([limit, *(each for each in said if each is not None)])
 
 
-def names(ground: SelectionInput) -> tuple[str, ...]:
+def open_model_choices(ground: SelectionInput) -> tuple[str, ...]:
     """Each purpose and type of task of the open days; no choice is made of who embeds texts."""
     found = {_task_of(key) for day in ground.days for key in day.models}
     return tuple(sorted(name for name in found if _use(name) is not Use.EMBEDDING))
 
 
-class Gain(Value):
+class ExpectedGain(Value):
     """What a mix changes for one kind of work: points of quality, and a turn's cost and latency.
 
     Below 0 is less. None is what is not known of the model that is asked now.
@@ -123,24 +134,28 @@ class Gain(Value):
     latency_ms: float | None = None
 
 
-def subjects(ground: SelectionInput) -> dict[str, Mixing]:
+def mixable_choices(ground: SelectionInput) -> dict[str, Mixing]:
     """Those of them that nobody has fixed, with their arms."""
-    return {name: _mixing(ground, name) for name in names(ground) if not why_fixed(ground, name)}
+    return {
+        name: _mixing(ground, name)
+        for name in open_model_choices(ground)
+        if not why_choice_is_fixed(ground, name)
+    }
 
 
-def why_fixed(ground: SelectionInput, name: str) -> str:
+def why_choice_is_fixed(ground: SelectionInput, name: str) -> str:
     """Why a choice stays as it is, whatever the evidence says; "" if it does not."""
-    return fixed_for(ground.agent, ground.mind, name)
+    return why_choice_is_fixed_for(ground.agent, ground.mind, name)
 
 
-def fixed_for(agent: Agent, mind: Mind, name: str) -> str:
+def why_choice_is_fixed_for(agent: Agent, mind: AgentState, name: str) -> str:
     """The same for an agent with such a mind."""
-    if is_pinned(mind, subject(name)):
+    if is_pinned(mind, mix_subject(name)):
         return "pinned"
     return "chosen" if _use(name) in agent.llm.models else ""
 
 
-def left_to_spend(ground: SelectionInput, free: Collection[str]) -> MicroUsd:
+def model_budget_left(ground: SelectionInput, free: Collection[str]) -> MicroUsd:
     """What a day leaves for these choices, once all other calls are paid for."""
     days = max(len({tally.day for tally in ground.tallies}), 1)
     others = sum(
@@ -151,41 +166,41 @@ def left_to_spend(ground: SelectionInput, free: Collection[str]) -> MicroUsd:
     return max(ground.day_micro_usd - others // days, 0)
 
 
-def _hindrance(ground: SelectionInput, aim: Aim, name: str, mixed: Mixed, now: datetime) -> str:
+def _hindrance(ground: SelectionInput, aim: Aim, name: str, mixed: BanditMix, now: datetime) -> str:
     """Why a mix is not to be made; "" for nothing: it holds, is too new, or was taken back."""
-    after, present = telling(mix(name, mixed)), mix_of(ground.mind, name)
-    if present is None and set(mixed.weights) == {current(ground, name)}:
+    after, present = describe_mix(mix_of_bandit(name, mixed)), mix_of(ground.mind, name)
+    if present is None and set(mixed.weights) == {current_model_alias(ground, name)}:
         return "as_it_is"
     stays = present is not None and _is_allowed(ground, aim, present, mixed)
     within = min(ALIKE, aim.explore / 2) if aim.explore else ALIKE
     tries = present is not None and _tries(mixed, present, within)
-    if stays and not tries and alike(telling(present), after, within):
+    if stays and not tries and are_mixes_alike(describe_mix(present), after, within):
         return "as_it_is"
-    for each in about(ground.earlier, name):
+    for each in mix_adjustments(ground.earlier, name):
         is_new = each.state is AdjustmentState.APPLIED and each.at > now - HELD
-        if is_new and stays and not tries and top(each.after) == top(after):
+        if is_new and stays and not tries and heaviest_alias(each.after) == heaviest_alias(after):
             return "watched"
         late = each.at >= now - LET_BE
-        if late and each.state in _TAKEN_BACK and alike(each.after, after):
+        if late and each.state in _TAKEN_BACK and are_mixes_alike(each.after, after):
             return "taken_back"
     return ""
 
 
-def _tries(mixed: Mixed, held: Mix, within: float) -> bool:
+def _tries(mixed: BanditMix, held: Mix, within: float) -> bool:
     """Whether a mix has a share worth the name for a model that the one that holds has not."""
     return any(share > within and name not in held.weights for name, share in mixed.weights.items())
 
 
-def _is_allowed(ground: SelectionInput, aim: Aim, held: Mix, mixed: Mixed) -> bool:
+def _is_allowed(ground: SelectionInput, aim: Aim, held: Mix, mixed: BanditMix) -> bool:
     """Whether a mix asks none but models that may be chosen, and tries out no more than it may."""
     others = sum(share for alias, share in held.weights.items() if alias not in mixed.best)
     return held.weights.keys() <= ground.choices.keys() and others <= aim.explore + _NEARLY
 
 
-def adjustment(
+def mix_adjustment(
     ground: SelectionInput,
     name: str,
-    mixed: Mixed,
+    mixed: BanditMix,
     now: datetime,
     *,
     by: str,
@@ -197,8 +212,8 @@ def adjustment(
         at=now,
         kind=AdjustmentKind.MODELS,
         subject=name,
-        before=telling(mix_of(ground.mind, name)),
-        after=telling(mix(name, mixed)),
+        before=describe_mix(mix_of(ground.mind, name)),
+        after=describe_mix(mix_of_bandit(name, mixed)),
         evidence=_evidence(ground, name, mixed, now if state is AdjustmentState.APPLIED else None),
         reason=mixed.reason,
         by=by,
@@ -206,19 +221,21 @@ def adjustment(
     )
 
 
-def over(ground: SelectionInput, change: Adjustment) -> tuple[Adjustment, ...]:
+def adjustments_ended_by(ground: SelectionInput, change: Adjustment) -> tuple[Adjustment, ...]:
     """What a change ends: proposals about the same, and what held if the change holds."""
     ends = {AdjustmentState.PROPOSED, change.state}
-    return tuple(each for each in about(ground.earlier, change.subject) if each.state in ends)
+    return tuple(
+        each for each in mix_adjustments(ground.earlier, change.subject) if each.state in ends
+    )
 
 
-def gain(ground: SelectionInput, name: str, mixed: Mixed) -> Gain:
+def expected_mix_gain(ground: SelectionInput, name: str, mixed: BanditMix) -> ExpectedGain:
     """What a mix is expected to change against the model that is asked most now."""
-    now = current(ground, name)
-    named = ground.choices[now].name if now in ground.choices else model_asked(ground, name)
+    now = current_model_alias(ground, name)
+    named = ground.choices[now].name if now in ground.choices else routed_model(ground, name)
     known = _model_evidence(ground, name, named)
     quality, cost, latency = known.worth.mean, known.cost.mean, known.latency.mean
-    return Gain(
+    return ExpectedGain(
         subject=name,
         turns_a_day=turns_a_day(ground, name),
         quality=None if quality is None else mixed.quality.mean - quality,
@@ -229,37 +246,37 @@ def gain(ground: SelectionInput, name: str, mixed: Mixed) -> Gain:
     )
 
 
-def expected_savings(gains: Sequence[Gain]) -> float | None:
+def expected_savings(gains: Sequence[ExpectedGain]) -> float | None:
     """Micro-dollars that a day costs less; None where no present cost is known."""
     known = [-each.cost_micro_usd * each.turns_a_day for each in gains if each.cost_micro_usd]
     return sum(known) if known or any(each.cost_micro_usd == 0 for each in gains) else None
 
 
-def expected_quality(gains: Sequence[Gain]) -> float | None:
+def expected_quality(gains: Sequence[ExpectedGain]) -> float | None:
     """How much better a turn becomes on average, each kind of work by its turns."""
     known = [(each.quality, each.turns_a_day) for each in gains if each.quality is not None]
     turns = sum(weight for _, weight in known)
     return sum(quality * weight for quality, weight in known) / turns if turns else None
 
 
-def mix(name: str, mixed: Mixed) -> Mix:
+def mix_of_bandit(name: str, mixed: BanditMix) -> Mix:
     """What a mind holds of it."""
     return Mix(purpose=_use(name), task_type=name.partition("/")[2], weights=mixed.weights)
 
 
-def current(ground: SelectionInput, name: str) -> str:
+def current_model_alias(ground: SelectionInput, name: str) -> str:
     """The alias that is asked most now; "" where it is none of those that may be chosen."""
     present = mix_of(ground.mind, name)
     if present is not None:
         return max(sorted(present.weights), key=lambda alias: present.weights[alias])
-    named = model_asked(ground, name)
+    named = routed_model(ground, name)
     same = (alias for alias, choice in ground.choices.items() if choice.name == named)
     return next(same, "")
 
 
-def model_asked(ground: SelectionInput, name: str) -> str:
+def routed_model(ground: SelectionInput, name: str) -> str:
     """The full name of the model that routing names for a purpose where nothing is mixed."""
-    basis = Basis(model=ground.agent.model, models=ground.agent.llm.models)
+    basis = RoutingBasis(model=ground.agent.model, models=ground.agent.llm.models)
     chosen = ground.routing.chosen(_use(name), basis).model
     return ground.routing.aliases.get(chosen, chosen)
 
@@ -278,7 +295,7 @@ def turns_a_day(ground: SelectionInput, name: str) -> float:
 def _mixing(ground: SelectionInput, name: str) -> Mixing:
     tokens = _tokens(ground, name)
     arms = tuple(
-        Arm(
+        BanditArm(
             model=alias,
             name=choice.name,
             evidence=_model_evidence(ground, name, choice.name),
@@ -287,13 +304,15 @@ def _mixing(ground: SelectionInput, name: str) -> Mixing:
         )
         for alias, choice in ground.choices.items()
     )
-    return Mixing(arms=arms, turns_a_day=turns_a_day(ground, name), current=current(ground, name))
+    return Mixing(
+        arms=arms, turns_a_day=turns_a_day(ground, name), current=current_model_alias(ground, name)
+    )
 
 
 def _model_evidence(ground: SelectionInput, name: str, model: str) -> ModelEvidence:
     """What is known of a model; of one that fell, what its turns were worth since."""
     known = ground.evidence.models.get(f"{name}/{model}", ModelEvidence())
-    for each in about(ground.earlier, name):
+    for each in mix_adjustments(ground.earlier, name):
         then = each.evidence.get("then", {})
         fell = each.evidence.get("fell", then)
         if each.state is AdjustmentState.ROLLED_BACK and model in then and model in fell:
@@ -303,15 +322,15 @@ def _model_evidence(ground: SelectionInput, name: str, model: str) -> ModelEvide
     return known
 
 
-def _grade_sums(ground: SelectionInput, name: str, model: str) -> Sums:
+def _grade_sums(ground: SelectionInput, name: str, model: str) -> MomentSums:
     """What a model's grades of itself add here: its share, by turns, of what they add in all."""
     known = {
         _task_of(key): each.turns
         for key, each in ground.evidence.models.items()
-        if parts_of(key)[2] == model
+        if parse_task_key(key)[2] == model
     }
     whole, added = sum(known.values()), calibration_sums(ground.evidence.grades.get(model, ()))
-    return added.part(known.get(name, 0) / whole) if whole else Sums()
+    return added.part(known.get(name, 0) / whole) if whole else MomentSums()
 
 
 def _tokens(ground: SelectionInput, name: str) -> Usage | None:
@@ -330,11 +349,15 @@ def _tokens(ground: SelectionInput, name: str) -> Usage | None:
 
 
 def _evidence(
-    ground: SelectionInput, name: str, mixed: Mixed, now: datetime | None
+    ground: SelectionInput, name: str, mixed: BanditMix, now: datetime | None
 ) -> dict[str, Any]:
     """What a mix rests on; one that holds from `now` on is perhaps watched since before."""
     models = {alias: ground.choices[alias].name for alias in mixed.weights}
-    on = {} if now is None else carry_watch(ground.earlier, name, telling(mix(name, mixed)), now)
+    on = (
+        {}
+        if now is None
+        else carry_watch(ground.earlier, name, describe_mix(mix_of_bandit(name, mixed)), now)
+    )
     then, before = (
         {model: on[key][model] for model in models.values() if model in on.get(key, {})}
         for key in ("then", "before")
@@ -345,10 +368,10 @@ def _evidence(
         "quality": mixed.quality.model_dump(mode="json"),
         "cost_micro_usd": round(mixed.cost_micro_usd, 3),
         "latency_ms": mixed.latency_ms,
-        "current": current(ground, name),
+        "current": current_model_alias(ground, name),
         "turns_a_day": round(turns_a_day(ground, name), 2),
         "day_micro_usd": ground.day_micro_usd,
-        "then": then_of(ground.evidence, name, models.values()) | then,
+        "then": watch_baseline(ground.evidence, name, models.values()) | then,
         "before": {model: _model_evidence(ground, name, model).told for model in models.values()}
         | before,
     }
@@ -360,4 +383,4 @@ def _use(name: str) -> Use:
 
 def _task_of(key: str) -> str:
     """The purpose and type of task of what evidence about a model is filed under."""
-    return "/".join(parts_of(key)[:2])
+    return "/".join(parse_task_key(key)[:2])

@@ -4,16 +4,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from opencrab.domain.learning.bandit import UNKNOWN, is_below
+from opencrab.domain.learning.bandit import UNKNOWN, is_quality_below
 from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentKind,
     AdjustmentState,
-    Subject,
-    top,
+    LearnedSubject,
+    heaviest_alias,
 )
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
-from opencrab.domain.statistics.confidence import Estimate, combine_estimates, estimate
+from opencrab.domain.statistics.confidence import Estimate, combine_estimates, estimate_mean
 
 WATCHED = timedelta(days=14)
 """How long a mix may be taken back by what its quality is since then."""
@@ -22,15 +22,15 @@ _MOST = 0.5
 _CARRIED = {"until", "then", "before"}
 
 
-def then_of(evidence: Evidence, name: str, models: Iterable[str]) -> dict[str, Any]:
+def watch_baseline(evidence: Evidence, name: str, models: Iterable[str]) -> dict[str, Any]:
     """What models were worth when a mix of them was made: from there its future is told."""
     known = evidence.models
     return {model: known.get(f"{name}/{model}", ModelEvidence()).told for model in models}
 
 
-def counted_from(made: Adjustment, evidence: Evidence, day: str) -> Adjustment:
+def start_watch_after(made: Adjustment, evidence: Evidence, day: str) -> Adjustment:
     """A mix whose future begins after a day, with all that was known at the end of that."""
-    then = then_of(evidence, made.subject, made.evidence["then"])
+    then = watch_baseline(evidence, made.subject, made.evidence["then"])
     then |= made.evidence.get("kept", {})
     return made.replaced(evidence={**made.evidence, "then": then, "until": day})
 
@@ -43,8 +43,12 @@ def carry_watch(
     Else each model that is tried out would begin the watch of the best one anew. A watch that is
     older than WATCHED ends all the same.
     """
-    held = next(filter(is_held, about(earlier, name)), None)
-    if held is None or top(held.after) != top(after) or "until" not in held.evidence:
+    held = next(filter(is_watched_mix, mix_adjustments(earlier, name)), None)
+    if (
+        held is None
+        or heaviest_alias(held.after) != heaviest_alias(after)
+        or "until" not in held.evidence
+    ):
         return {}
     begun = held.evidence.get("from", held.at.isoformat())
     if datetime.fromisoformat(begun) < now - WATCHED:
@@ -53,7 +57,7 @@ def carry_watch(
     return {"from": begun, **told}
 
 
-def fell_since(made: Adjustment, evidence: Evidence) -> tuple[str, ...]:
+def regressed_models(made: Adjustment, evidence: Evidence) -> tuple[str, ...]:
     """The models of a mix that became worse, where it is worse than what it was made for.
 
     Beyond doubt, that is: () where it is not. Each is compared with itself, and counts by its share
@@ -64,9 +68,11 @@ def fell_since(made: Adjustment, evidence: Evidence) -> tuple[str, ...]:
     if judged < _MOST:
         return ()
     was = combine_estimates([(share / judged, was) for _, share, was, _ in parts])
-    if not is_below(was, combine_estimates([(share / judged, now) for _, share, _, now in parts])):
+    if not is_quality_below(
+        was, combine_estimates([(share / judged, now) for _, share, _, now in parts])
+    ):
         return ()
-    fell = tuple(model for model, _, was, now in parts if is_below(was, now))
+    fell = tuple(model for model, _, was, now in parts if is_quality_below(was, now))
     return fell or tuple(model for model, _, was, now in parts if now.mean < was.mean)
 
 
@@ -79,23 +85,23 @@ def _parts(made: Adjustment, evidence: Evidence) -> Iterator[tuple[str, float, E
     for alias, share in made.after.get("weights", {}).items():
         model = names.get(alias, alias)
         known = evidence.models.get(f"{made.subject}/{model}", ModelEvidence())
-        now = estimate(known.since(ModelEvidence.of(then.get(model, {}))).worth)
+        now = estimate_mean(known.since(ModelEvidence.of(then.get(model, {}))).worth)
         if now is not None:
-            was = estimate(ModelEvidence.of(before.get(model, {})).worth)
+            was = estimate_mean(ModelEvidence.of(before.get(model, {})).worth)
             yield model, share, was or UNKNOWN, now
 
 
-def is_held(each: Adjustment) -> bool:
+def is_watched_mix(each: Adjustment) -> bool:
     """Whether it is a mix that holds, and can be watched."""
     applied = each.kind is AdjustmentKind.MODELS and each.state is AdjustmentState.APPLIED
     return applied and "then" in each.evidence
 
 
-def about(earlier: Sequence[Adjustment], name: str) -> Iterator[Adjustment]:
+def mix_adjustments(earlier: Sequence[Adjustment], name: str) -> Iterator[Adjustment]:
     """What was changed about a mix or proposed, in the order of all."""
     return (each for each in earlier if each.kind is AdjustmentKind.MODELS and each.subject == name)
 
 
-def subject(name: str) -> Subject:
+def mix_subject(name: str) -> LearnedSubject:
     """A purpose and type of task as what evidence moves."""
-    return Subject(kind=AdjustmentKind.MODELS, name=name)
+    return LearnedSubject(kind=AdjustmentKind.MODELS, name=name)

@@ -47,7 +47,7 @@ _SPELLED = re.compile(
 )
 
 
-class Wording(Value):
+class ReportWording(Value):
     """What became of the one question to a model about a report.
 
     `missing` is the word for why there is no text, "" where there is one; `language` is that of the
@@ -62,18 +62,18 @@ class Wording(Value):
     missing: str = ""
 
 
-class Written(Value):
+class WrittenReports(Value):
     """The reports on one period as code wrote them, by their SHA-256, the newest last."""
 
     digests: tuple[str, ...] = ()
 
-    def with_digest(self, digest: str) -> "Written":
+    def with_digest(self, digest: str) -> "WrittenReports":
         """These and one more; of many the oldest are let go."""
         others = (each for each in self.digests if each != digest)
         return self.replaced(digests=(*others, digest)[-_WRITTEN:])
 
 
-def first_sentences(said: str, finish: str = "") -> str:
+def first_report_sentences(said: str, finish: str = "") -> str:
     """The first sentences, on one line and without marks in front that would make it a heading.
 
     Of an answer that was cut off only whole sentences stay, which may be none.
@@ -95,7 +95,7 @@ def _may_go_on(text: str, end: int) -> bool:
     return end == len(text) and re.search(r"\d\.$", text) is not None
 
 
-def flaw(text: str, report: str) -> str:
+def report_wording_flaw(text: str, report: str) -> str:
     """The word for why a text may not stand above a report; "" if it may.
 
     Every number in it must be one of the report, and none may be scaled, as in 12k and 12 million.

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from opencrab.domain.errors import Invalid
 from opencrab.domain.learning.change import Adjustment
-from opencrab.domain.learning.evidence import Recalled
+from opencrab.domain.learning.evidence import MemoryHits
 from opencrab.domain.statistics.confidence import Estimate
 from opencrab.domain.value import MicroUsd, Unit, Value
 
@@ -40,7 +40,7 @@ class Span(StrEnum):
     REVIEW = "review"
 
 
-class Stretch(Value):
+class ReviewPeriod(Value):
     """A day (UTC) or an ISO week that is over, or a day so far.
 
     `number` tells the reviews of a day apart: how many times enough sessions had begun by then.
@@ -74,21 +74,21 @@ class Stretch(Value):
 
     def begins(self) -> datetime:
         """Its first moment."""
-        return midnight(self.first)
+        return utc_midnight(self.first)
 
     def ends(self) -> datetime:
         """The first moment after it."""
-        return midnight(self.last + timedelta(days=1))
+        return utc_midnight(self.last + timedelta(days=1))
 
 
-class Night(Value):
+class NightlyRun(Value):
     """One agent's night: when its run began, and when it was done; every repeat goes by `at`."""
 
     at: datetime
     done_at: datetime | None = None
 
 
-class Nightfall(Value):
+class NightlySending(Value):
     """How far the sending has come: the last day that is done, and what is being sent.
 
     Of `doing`, a period's id, all agents up to `after` have been sent their message.
@@ -163,51 +163,51 @@ class Looked(Value):
     problem: str = ""
 
 
-def ended_day(now: datetime, night_hour: int) -> date:
+def last_ended_day(now: datetime, night_hour: int) -> date:
     """The last day (UTC) whose night has begun."""
     return (now.astimezone(UTC) - timedelta(hours=night_hour)).date() - timedelta(days=1)
 
 
-def day_stretch(day: date) -> Stretch:
+def day_period(day: date) -> ReviewPeriod:
     """A day."""
-    return Stretch(span=Span.DAILY, first=day, last=day)
+    return ReviewPeriod(span=Span.DAILY, first=day, last=day)
 
 
-def week_stretch(day: date) -> Stretch:
+def week_period(day: date) -> ReviewPeriod:
     """The ISO week of a day."""
     first = day - timedelta(days=day.weekday())
-    return Stretch(span=Span.WEEKLY, first=first, last=first + timedelta(days=6))
+    return ReviewPeriod(span=Span.WEEKLY, first=first, last=first + timedelta(days=6))
 
 
-def review_of(day: date, number: int) -> Stretch:
+def review_period(day: date, number: int) -> ReviewPeriod:
     """A day so far, looked at when enough sessions had begun for the so manieth time."""
-    return Stretch(span=Span.REVIEW, first=day, last=day, number=number)
+    return ReviewPeriod(span=Span.REVIEW, first=day, last=day, number=number)
 
 
-def newest(span: Span, ended: date) -> Stretch:
+def newest_period(span: Span, ended: date) -> ReviewPeriod:
     """The last day or week that is over when a day is."""
     if span is Span.DAILY:
-        return day_stretch(ended)
-    return week_stretch(ended - timedelta(days=0 if ended.weekday() == _SUNDAY else 7))
+        return day_period(ended)
+    return week_period(ended - timedelta(days=0 if ended.weekday() == _SUNDAY else 7))
 
 
-def nights_of(day: date) -> Iterator[Stretch]:
+def periods_ending_on(day: date) -> Iterator[ReviewPeriod]:
     """What is to be looked at when a day is over: it, and on Sundays its week."""
-    yield day_stretch(day)
+    yield day_period(day)
     if day.weekday() == _SUNDAY:
-        yield week_stretch(day)
+        yield week_period(day)
 
 
-def stretch_of(text: str) -> Stretch:
+def parse_review_period(text: str) -> ReviewPeriod:
     """The period of an id; raises Invalid for anything else."""
     span, _, name = text.partition("-")
     try:
         if span == Span.DAILY and len(name) == _DAY_LENGTH:
-            return day_stretch(date.fromisoformat(name))
+            return day_period(date.fromisoformat(name))
         if span == Span.WEEKLY and len(name) == _WEEK_LENGTH:
-            return week_stretch(date.fromisoformat(f"{name}-1"))
+            return week_period(date.fromisoformat(f"{name}-1"))
         if span == Span.REVIEW and name[_DAY_LENGTH:][:1] == "-":
-            return review_of(date.fromisoformat(name[:_DAY_LENGTH]), _number(name))
+            return review_period(date.fromisoformat(name[:_DAY_LENGTH]), _number(name))
     except ValueError:
         pass
     raise Invalid(
@@ -225,14 +225,17 @@ def _number(name: str) -> int:
     return int(text)
 
 
-def junk(recalled: Mapping[str, Recalled], since: datetime) -> Junk:
+def useless_searches(recalled: Mapping[str, MemoryHits], since: datetime) -> Junk:
     """What searches showed since then, and what of it was of no use; the worst of that is named."""
-    found, never = sum(each.at >= since for each in recalled.values()), useless(recalled, since)
+    found, never = (
+        sum(each.at >= since for each in recalled.values()),
+        useless_experience_ids(recalled, since),
+    )
     rate = len(never) / found if found else None
     return Junk(found=found, useless=never[:_USELESS], rate=rate)
 
 
-def useless(recalled: Mapping[str, Recalled], since: datetime) -> tuple[str, ...]:
+def useless_experience_ids(recalled: Mapping[str, MemoryHits], since: datetime) -> tuple[str, ...]:
     """What searches showed often and that was never of use, the most often shown first."""
     never = (
         name
@@ -242,7 +245,7 @@ def useless(recalled: Mapping[str, Recalled], since: datetime) -> tuple[str, ...
     return tuple(sorted(never, key=lambda name: (-recalled[name].found, name)))
 
 
-def midnight(day: date) -> datetime:
+def utc_midnight(day: date) -> datetime:
     """The first moment of a day, UTC."""
     return datetime.combine(day, time(), UTC)
 

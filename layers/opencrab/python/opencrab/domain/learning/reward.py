@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from opencrab.domain.learning.signals import Signals
+from opencrab.domain.learning.signals import TurnSignals
 from opencrab.domain.memory.memory import Experience
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn.turn import TurnStatus
@@ -25,7 +25,7 @@ ACTIONS = 1.0
 """That actions went through says that they were well formed, little about whether they helped."""
 
 
-class Opinion(Value):
+class TurnOpinion(Value):
     """What one person thinks of a turn, the latest word of each; `up` None takes it back."""
 
     turn_id: str
@@ -34,18 +34,18 @@ class Opinion(Value):
     by_owner: bool = False
 
 
-def opinions(experiences: Iterable[Experience]) -> tuple[Opinion, ...]:
+def turn_opinions(experiences: Iterable[Experience]) -> tuple[TurnOpinion, ...]:
     """What people thought of turns, the latest word of each; a remark alone is no opinion.
 
     What an agent noted in a turn of its own, be it of a peer, is its own word and nobody's opinion.
     """
-    latest: dict[tuple[str, str], Opinion] = {}
+    latest: dict[tuple[str, str], TurnOpinion] = {}
     for lived in experiences:
         if not lived.is_opinion or lived.outcome is Outcome.PARTIAL:
             continue
         key = (lived.about_turn, lived.from_person)
         if key not in latest or latest[key].at <= lived.at:
-            latest[key] = Opinion(
+            latest[key] = TurnOpinion(
                 turn_id=lived.about_turn,
                 up=lived.outcome is Outcome.SUCCESS,
                 at=lived.at,
@@ -54,8 +54,8 @@ def opinions(experiences: Iterable[Experience]) -> tuple[Opinion, ...]:
     return tuple(latest.values())
 
 
-def worth(
-    signals: Signals, opinions: Iterable[Opinion], *, corrected: bool, repeated: bool
+def turn_reward(
+    signals: TurnSignals, opinions: Iterable[TurnOpinion], *, corrected: bool, repeated: bool
 ) -> float | None:
     """The weighted mean of the objective signals of a turn, 0..1; None where there are none.
 
@@ -80,13 +80,13 @@ def worth(
     tried = signals.done + signals.undone
     if tried > 0:
         found.append((ACTIONS, signals.done / tried))
-    if is_unanswered(signals):
+    if is_turn_unanswered(signals):
         found.append((OUTCOMES, 0.0))
     weight = sum(each for each, _ in found)
     return sum(each * value for each, value in found) / weight if weight else None
 
 
-def is_unanswered(signals: Signals) -> bool:
+def is_turn_unanswered(signals: TurnSignals) -> bool:
     """Whether the turn failed, or its answers had to be repaired and nothing came of it."""
     nothing = not (signals.spoke or signals.done or signals.task_success)
     return signals.status is TurnStatus.FAILED or (signals.repairs > 0 and nothing)

@@ -7,7 +7,7 @@ from pydantic import Field
 from opencrab.domain.value import Value
 
 
-class Trials(Value):
+class TrialSettings(Value):
     """How agents find out what helps them.
 
     A skill on trial is withheld from `skill_percent` of the turns that it fits, memories are from

@@ -8,10 +8,10 @@ from datetime import datetime
 
 from pydantic import Field
 
-from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.memory.memory import LIVED
 from opencrab.domain.models.routing import Use
-from opencrab.domain.statistics.hash_bucket import coin
+from opencrab.domain.statistics.hash_bucket import hash_fraction
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.value import MicroUsd, Unit, Value
 
@@ -21,7 +21,7 @@ SIGNALS = "signals"
 KEPT_DAYS = 40
 
 
-class Served(Value):
+class ServedCalls(Value):
     """The calls of one turn to one model for one purpose and one type of task.
 
     `probability` is how likely this model was when it was chosen; 1 where nothing was left to
@@ -46,7 +46,7 @@ class Served(Value):
         return self.chosen_by == "fallback"
 
 
-class Signals(Value):
+class TurnSignals(Value):
     """What one ended turn tells.
 
     `given` and `held` are the acquired skills on trial that fitted: those whose text the model had,
@@ -65,7 +65,7 @@ class Signals(Value):
     at: datetime
     trigger: Trigger
     status: TurnStatus
-    served: tuple[Served, ...] = ()
+    served: tuple[ServedCalls, ...] = ()
     given: tuple[str, ...] = ()
     held: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ class Signals(Value):
     spoke: bool = False
     outsider: bool = False
 
-    def without(self, memories: AbstractSet[str]) -> "Signals":
+    def without(self, memories: AbstractSet[str]) -> "TurnSignals":
         """The same, as if these memories and experiences had never been found."""
         return self.replaced(
             found=tuple(each for each in self.found if each.removeprefix(LIVED) not in memories),
@@ -105,7 +105,7 @@ def skill_pin(name: str) -> str:
     return f"skill:{name}"
 
 
-def skills_on_trial(mind: Mind) -> frozenset[str]:
+def skills_on_trial(mind: AgentState) -> frozenset[str]:
     """The skills that are on trial: the coin may withhold them, as no owner pinned them."""
     return frozenset(
         skill.name
@@ -114,8 +114,10 @@ def skills_on_trial(mind: Mind) -> frozenset[str]:
     )
 
 
-def withheld_skills(mind: Mind, turn_id: str, percent: int) -> frozenset[str]:
+def withheld_skills(mind: AgentState, turn_id: str, percent: int) -> frozenset[str]:
     """The skills that rest in a turn: each on its own, in this share of turns, always the same."""
     return frozenset(
-        name for name in skills_on_trial(mind) if coin("skill", turn_id, name) * 100 < percent
+        name
+        for name in skills_on_trial(mind)
+        if hash_fraction("skill", turn_id, name) * 100 < percent
     )

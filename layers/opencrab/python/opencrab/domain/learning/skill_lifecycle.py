@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.errors import Conflict, Invalid, NoRoom, NotFound, Refused, TooLarge
-from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.signals import skill_pin, skills_on_trial
 from opencrab.domain.skills.skill import (
     ACQUIRED_SKILLS,
@@ -23,7 +23,7 @@ from opencrab.domain.skills.skill import (
     SkillStatus,
     SourceType,
 )
-from opencrab.domain.text.plain import on_one_line, visible
+from opencrab.domain.text.plain import text_on_one_line, visible_text
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Value
 
@@ -39,7 +39,7 @@ _BETWEEN = re.compile(r"[\s_-]+")
 _VOUCHING = frozenset({Authority.OWNER, Authority.USER, Authority.SELF})
 
 
-class Lesson(Value):
+class SkillLesson(Value):
     """A skill as somebody would have it, in visible characters and within all limits."""
 
     name: str
@@ -48,7 +48,7 @@ class Lesson(Value):
     guidance: str
 
 
-class Teaching(Value):
+class SkillTeaching(Value):
     """Who and what taught a skill; `vouched` when that alone makes it count."""
 
     source_type: SourceType
@@ -63,7 +63,7 @@ def skill_name(given: str) -> str:
 
     One that the Agent Skills specification has no characters for gets a stable one of ours.
     """
-    shown = unicodedata.normalize("NFKC", on_one_line(given)).casefold()
+    shown = unicodedata.normalize("NFKC", text_on_one_line(given)).casefold()
     if not shown:
         raise Invalid(
             "the skill has no name", field="name", cure="give it one, like good-questions"
@@ -72,18 +72,22 @@ def skill_name(given: str) -> str:
     return name if _fits(name) else f"skill-{hashlib.sha256(shown.encode()).hexdigest()[:8]}"
 
 
-def is_name(given: str) -> bool:
+def is_skill_named(given: str) -> bool:
     """Whether a skill is kept under a given name, up to case and hyphens."""
-    return _fits(_hyphenate_name(unicodedata.normalize("NFKC", on_one_line(given)).casefold()))
+    return _fits(_hyphenate_name(unicodedata.normalize("NFKC", text_on_one_line(given)).casefold()))
 
 
-def lesson(
+def skill_lesson(
     given_name: str, description: str, *, situation_pattern: str = "", guidance: str
-) -> Lesson:
+) -> SkillLesson:
     """A skill as it may be kept; a name that had to be replaced begins its description."""
-    name, told, guidance = skill_name(given_name), on_one_line(description), visible(guidance)
-    if told and not is_name(given_name):
-        told = f"{on_one_line(given_name)}: {told}"
+    name, told, guidance = (
+        skill_name(given_name),
+        text_on_one_line(description),
+        visible_text(guidance),
+    )
+    if told and not is_skill_named(given_name):
+        told = f"{text_on_one_line(given_name)}: {told}"
     for field, text in (("description", told), ("guidance", guidance)):
         if not text:
             raise Invalid(f"{field} is blank", field=field, cure="say it in visible words")
@@ -94,19 +98,19 @@ def lesson(
             field="guidance",
             cure="keep what matters, or make two skills of it",
         )
-    pattern = on_one_line(situation_pattern)
+    pattern = text_on_one_line(situation_pattern)
     _require_length("description", told, DESCRIPTION_CHARACTERS)
     _require_length("situation_pattern", pattern, PATTERN_CHARACTERS)
-    return Lesson(name=name, description=told, situation_pattern=pattern, guidance=guidance)
+    return SkillLesson(name=name, description=told, situation_pattern=pattern, guidance=guidance)
 
 
-def vouches(turn: Turn) -> bool:
+def may_vouch_for_skill(turn: Turn) -> bool:
     """Whether what a turn learns counts at once: no foreign words in it, and by whose authority."""
     return not turn.taint and turn.authority in _VOUCHING
 
 
 def teach_skill(
-    stored: AcquiredSkill | None, what: Lesson, teaching: Teaching, now: datetime
+    stored: AcquiredSkill | None, what: SkillLesson, teaching: SkillTeaching, now: datetime
 ) -> AcquiredSkill:
     """A skill after it was taught, the stored one of that name included.
 
@@ -127,8 +131,8 @@ def teach_skill(
         **dict(what),
         status=status,
         source_type=teaching.source_type,
-        source_context=on_one_line(teaching.source_context)[:1_000],
-        taught_by=on_one_line(teaching.taught_by)[:100],
+        source_context=text_on_one_line(teaching.source_context)[:1_000],
+        taught_by=text_on_one_line(teaching.taught_by)[:100],
         turn_id=teaching.turn_id,
         tainted=status is SkillStatus.QUARANTINED,
         worded_at=now,
@@ -182,14 +186,14 @@ def promote_skill(
     return _set_status(skill, SkillStatus.ACTIVE, now).replaced(effectiveness=measured)
 
 
-def on_trial(skill: AcquiredSkill, now: datetime) -> AcquiredSkill:
+def put_skill_on_trial(skill: AcquiredSkill, now: datetime) -> AcquiredSkill:
     """A skill that waited for room, or that was promoted, as a candidate; raises Conflict."""
     if not skill.waits and skill.status is not SkillStatus.ACTIVE:
         raise _conflict(skill, "it neither waits for a trial nor had one", "look at it again")
     return _set_status(skill, SkillStatus.CANDIDATE, now)
 
 
-def set_aside(skill: AcquiredSkill, now: datetime) -> AcquiredSkill:
+def set_skill_aside(skill: AcquiredSkill, now: datetime) -> AcquiredSkill:
     """A skill on trial that makes room for others, and waits for its turn; raises Conflict."""
     if skill.status is not SkillStatus.CANDIDATE:
         raise _conflict(skill, "it is not on trial", "look at it again")
@@ -231,7 +235,7 @@ def restore_skill(
     return found.replaced(effectiveness=None)
 
 
-def place_candidate(skill: AcquiredSkill, mind: Mind, trials: Trials) -> AcquiredSkill:
+def place_candidate(skill: AcquiredSkill, mind: AgentState, trials: TrialSettings) -> AcquiredSkill:
     """A skill that is to be a candidate, as what it can be in this mind.
 
     It is active where nothing would be withheld: its owner wants it as it is, or there are no
@@ -246,7 +250,7 @@ def place_candidate(skill: AcquiredSkill, mind: Mind, trials: Trials) -> Acquire
     return skill.replaced(status=SkillStatus.DISABLED, waits=True)
 
 
-def require_room(others: Iterable[AcquiredSkill], skill: AcquiredSkill) -> None:
+def require_skill_room(others: Iterable[AcquiredSkill], skill: AcquiredSkill) -> None:
     """Raise NoRoom where an agent's other skills leave no room for one that is added."""
     statuses = [each.status for each in others]
     open_ones = [each for each in statuses if each is not SkillStatus.ARCHIVED]
@@ -268,14 +272,14 @@ def require_room(others: Iterable[AcquiredSkill], skill: AcquiredSkill) -> None:
         )
 
 
-def takes_room(stored: AcquiredSkill | None, skill: AcquiredSkill) -> bool:
+def takes_skill_room(stored: AcquiredSkill | None, skill: AcquiredSkill) -> bool:
     """Whether a change needs room that the stored skill did not have."""
     if skill.status is SkillStatus.ARCHIVED:
         return False
     return stored is None or stored.status is SkillStatus.ARCHIVED
 
 
-def index_skill(mind: Mind, skill: AcquiredSkill) -> Mind:
+def index_skill(mind: AgentState, skill: AcquiredSkill) -> AgentState:
     """A mind that knows of a skill exactly if it is live, and whether it is on trial."""
     others = [each for each in mind.skills if each.name != skill.name]
     if skill.status.is_live:

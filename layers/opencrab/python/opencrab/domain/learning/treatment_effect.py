@@ -3,9 +3,9 @@
 from enum import StrEnum
 from math import erf, sqrt
 
-from opencrab.domain.learning.evidence import Evidence, Paired
-from opencrab.domain.learning.settings import Trials
-from opencrab.domain.statistics.confidence import Estimate, difference
+from opencrab.domain.learning.evidence import Evidence, TreatedAndControl
+from opencrab.domain.learning.settings import TrialSettings
+from opencrab.domain.statistics.confidence import Estimate, estimate_difference
 from opencrab.domain.value import Unit, Value
 
 EXPECTED = 0.1
@@ -50,7 +50,7 @@ class TrialVerdict(StrEnum):
     RETIRE = "retire"
 
 
-def effects(evidence: Evidence, skill: str) -> tuple[SkillEffect, ...]:
+def skill_effects(evidence: Evidence, skill: str) -> tuple[SkillEffect, ...]:
     """The effect with all models together, then with each; () where nothing is known."""
     by_model = {
         model: paired
@@ -60,25 +60,25 @@ def effects(evidence: Evidence, skill: str) -> tuple[SkillEffect, ...]:
     }
     if not by_model:
         return ()
-    together = sum(by_model.values(), Paired())
+    together = sum(by_model.values(), TreatedAndControl())
     return (
-        effect_of(skill, "", together),
-        *(effect_of(skill, model, by_model[model]) for model in sorted(by_model)),
+        skill_effect(skill, "", together),
+        *(skill_effect(skill, model, by_model[model]) for model in sorted(by_model)),
     )
 
 
-def effect_in(evidence: Evidence, skill: str) -> SkillEffect:
+def overall_skill_effect(evidence: Evidence, skill: str) -> SkillEffect:
     """The effect with all models together."""
     paired = (found for key, found in evidence.skills.items() if key.partition("/")[0] == skill)
-    return effect_of(skill, "", sum(paired, Paired()))
+    return skill_effect(skill, "", sum(paired, TreatedAndControl()))
 
 
-def effect_of(skill: str, model: str, paired: Paired) -> SkillEffect:
+def skill_effect(skill: str, model: str, paired: TreatedAndControl) -> SkillEffect:
     """What two groups of turns tell of a skill."""
     return SkillEffect(
         skill=skill,
         model=model,
-        estimate=difference(paired.given, paired.held),
+        estimate=estimate_difference(paired.given, paired.held),
         given=paired.given.n,
         held=paired.held.n,
         helps=_above(paired, 0.0),
@@ -86,7 +86,7 @@ def effect_of(skill: str, model: str, paired: Paired) -> SkillEffect:
     )
 
 
-def verdict(effect: SkillEffect, trials: Trials) -> tuple[TrialVerdict, str]:
+def skill_trial_verdict(effect: SkillEffect, trials: TrialSettings) -> tuple[TrialVerdict, str]:
     """What becomes of a skill, and the word for why.
 
     Good must be all but certain: the interval lies above 0 (`helps`), or so does the narrower one
@@ -111,7 +111,7 @@ def verdict(effect: SkillEffect, trials: Trials) -> tuple[TrialVerdict, str]:
     return next(fitting, (TrialVerdict.KEEP, "undecided"))
 
 
-def _above(paired: Paired, least: float) -> float:
+def _above(paired: TreatedAndControl, least: float) -> float:
     """How probable it is that the difference is above `least`, with the prior of EXPECTED.
 
     The posterior of a normal mean with known error (Gelman et al., "Bayesian Data Analysis", 2.5).

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.memory.belief import Belief
 from opencrab.domain.memory.peer import Peer
-from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook, with_belief, with_peer
-from opencrab.domain.text.similarity import Relation, gist, relation
+from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs, with_belief, with_peer
+from opencrab.domain.text.similarity import TextRelation, claim_of_text, relation_of_claims
 
 BELIEFS, PEERS = 1_000, 500
 """Most that one agent keeps."""
@@ -15,14 +15,14 @@ BELIEFS, PEERS = 1_000, 500
 
 def belief_id(claim: str) -> str:
     """The id of the belief in a claim, whatever its case, width, spaces and punctuation."""
-    return stable_id("belief", gist(claim).letters)
+    return stable_id("belief", claim_of_text(claim).letters)
 
 
-def same_claim(new: Belief, held: Iterable[Belief]) -> str | None:
+def belief_with_same_claim(new: Belief, held: Iterable[Belief]) -> str | None:
     """The id of a belief that says the same or nearly so; of several one that is vouched for."""
-    found, meant = None, gist(new.claim)
+    found, meant = None, claim_of_text(new.claim)
     for each in held:
-        same = each.id == new.id or relation(meant, gist(each.claim)) in _SAME
+        same = each.id == new.id or relation_of_claims(meant, claim_of_text(each.claim)) in _SAME
         if same and not each.tainted:
             return each.id
         if same and found is None:
@@ -30,9 +30,9 @@ def same_claim(new: Belief, held: Iterable[Belief]) -> str | None:
     return found
 
 
-def outlook_of(beliefs: Iterable[Belief], peers: Iterable[Peer]) -> Outlook:
+def outlook_of(beliefs: Iterable[Belief], peers: Iterable[Peer]) -> SalientBeliefs:
     """The outlook on all that an agent believes and on all whom it knows."""
-    outlook = Outlook()
+    outlook = SalientBeliefs()
     for belief in beliefs:
         outlook = with_belief(outlook, belief)
     for peer in peers:
@@ -40,12 +40,14 @@ def outlook_of(beliefs: Iterable[Belief], peers: Iterable[Peer]) -> Outlook:
     return outlook
 
 
-def outlook_change(agent_id: str, stored: Fact | None, after: Outlook) -> tuple[Fact, ...]:
+def outlook_change(
+    agent_id: str, stored: Document | None, after: SalientBeliefs
+) -> tuple[Document, ...]:
     """The fact by which what an agent has in view becomes this, if that is a change."""
-    before = Outlook() if stored is None else stored.read(Outlook)
+    before = SalientBeliefs() if stored is None else stored.read(SalientBeliefs)
     if after == before:
         return ()
     return (stored.holding(after) if stored else new_fact(agent_id, OUTLOOK, OUTLOOK, after),)
 
 
-_SAME = {Relation.SAME, Relation.NEAR}
+_SAME = {TextRelation.SAME, TextRelation.NEAR}

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from opencrab.domain.memory.memory import Impression, SessionImpression
-from opencrab.domain.text.plain import on_one_line
+from opencrab.domain.text.plain import text_on_one_line
 from opencrab.domain.value import Language
 
 HISTORY = 20
@@ -24,16 +24,16 @@ def first_impression(
     """What an agent thinks of somebody whom it does not know yet."""
     return Impression(
         target_id=target_id,
-        target_name=label(name or "", target_id),
+        target_name=person_label(name or "", target_id),
         agreement=NEUTRAL[language],
         created_at=now,
         updated_at=now,
     )
 
 
-def label(name: str, target_id: str) -> str:
+def person_label(name: str, target_id: str) -> str:
     """What somebody is called on whatever platform: without its signs, else by the stable id."""
-    bare = on_one_line(_MENTION.sub("", on_one_line(name)))[:_NAME].strip()
+    bare = text_on_one_line(_MENTION.sub("", text_on_one_line(name)))[:_NAME].strip()
     return bare or target_id
 
 
@@ -53,7 +53,7 @@ def note_impression(
     """
     changes = dict(said)
     if "target_name" in changes:
-        changes["target_name"] = label(changes["target_name"], earlier.target_name)
+        changes["target_name"] = person_label(changes["target_name"], earlier.target_name)
     return earlier.replaced(
         **changes,
         history=_history(earlier, session_id),

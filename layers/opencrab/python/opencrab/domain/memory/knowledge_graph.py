@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import StringConstraints
 
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.text.plain import on_one_line
+from opencrab.domain.text.plain import text_on_one_line
 from opencrab.domain.value import Name, Stripped, Unit, Value
 
 NODE, EDGE = "node", "edge"
@@ -35,7 +35,7 @@ class KnowledgeSource(StrEnum):
     PEER = "peer"
 
 
-class Node(Value):
+class KnowledgeNode(Value):
     """One thing known: a label, what is known of it, from where, and how surely."""
 
     id: str
@@ -50,8 +50,13 @@ class Node(Value):
     person_id: str = ""
     updated_at: datetime
 
+    @property
+    def texts(self) -> tuple[str, str]:
+        """All that it says."""
+        return self.label, self.content
 
-class Edge(Value):
+
+class KnowledgeEdge(Value):
     """How one node relates to another, and how strongly: 0 not at all, 1 always.
 
     `origin` and `target` are ids of nodes.
@@ -66,7 +71,7 @@ class Edge(Value):
     updated_at: datetime
 
 
-class Extent(Value):
+class GraphSize(Value):
     """How many nodes and relations there are; counted again where it says that all is full."""
 
     nodes: int = 0
@@ -75,7 +80,7 @@ class Extent(Value):
 
 def node_id(label: str) -> str:
     """The id of what is called so, whatever its case and width."""
-    folded = unicodedata.normalize("NFKC", on_one_line(label)).casefold()
+    folded = unicodedata.normalize("NFKC", text_on_one_line(label)).casefold()
     return stable_id("node", folded)
 
 
@@ -84,7 +89,7 @@ def edge_id(origin: str, relation: str, target: str) -> str:
     return f"{origin}.{relation}.{target}"
 
 
-def update_node(stored: Node | None, new: Node) -> Node:
+def update_node(stored: KnowledgeNode | None, new: KnowledgeNode) -> KnowledgeNode:
     """A node after something was learned of it.
 
     The same again makes it surer; other words take the place of those that are no surer. Foreign
@@ -108,7 +113,7 @@ def update_node(stored: Node | None, new: Node) -> Node:
     return new.replaced(id=stored.id, label=stored.label)
 
 
-def strengthen_edge(stored: Edge | None, new: Edge) -> Edge:
+def strengthen_edge(stored: KnowledgeEdge | None, new: KnowledgeEdge) -> KnowledgeEdge:
     """A relation after it was seen again: closer to 1, never beyond it."""
     if stored is None:
         return new

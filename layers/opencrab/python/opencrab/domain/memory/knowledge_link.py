@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Refused
 from opencrab.domain.memory.knowledge_graph import (
     EDGE,
@@ -10,9 +10,9 @@ from opencrab.domain.memory.knowledge_graph import (
     KNOWLEDGE,
     NODE,
     NODES,
-    Edge,
-    Extent,
-    Node,
+    GraphSize,
+    KnowledgeEdge,
+    KnowledgeNode,
     edge_id,
     node_id,
     strengthen_edge,
@@ -29,7 +29,7 @@ class KnowledgeLink:
     `names` are the facts to be read, by kind and id.
     """
 
-    def __init__(self, origin: Node, edge: Edge, target: Node) -> None:
+    def __init__(self, origin: KnowledgeNode, edge: KnowledgeEdge, target: KnowledgeNode) -> None:
         ends = [each.replaced(id=node_id(each.label)) for each in (origin, target)]
         self._nodes = {each.id: each for each in ends}
         self._edge = edge.replaced(origin=ends[0].id, target=ends[1].id)
@@ -40,7 +40,9 @@ class KnowledgeLink:
             (KNOWLEDGE, KNOWLEDGE),
         )
 
-    def changes(self, owner: str, stored: Iterable[Fact], count: Count) -> tuple[Edge, list[Fact]]:
+    def changes(
+        self, owner: str, stored: Iterable[Document], count: Count
+    ) -> tuple[KnowledgeEdge, list[Document]]:
         """The relation and the facts that change, at most four; repetition makes it stronger.
 
         Raises Refused where there is no room for more.
@@ -52,30 +54,30 @@ class KnowledgeLink:
         )
         changes = [change for change in nodes if change is not None]
         before = known.get((EDGE, self._key))
-        kept = strengthen_edge(before.read(Edge) if before else None, self._edge)
+        kept = strengthen_edge(before.read(KnowledgeEdge) if before else None, self._edge)
         changes.append(before.holding(kept) if before else new_fact(owner, EDGE, self._key, kept))
         if added := [fact.kind for fact in changes if fact.version == 1]:
             extent = known.get((KNOWLEDGE, KNOWLEDGE))
-            grown = _grow_extent(extent.read(Extent) if extent else Extent(), added, count)
+            grown = _grow_extent(extent.read(GraphSize) if extent else GraphSize(), added, count)
             changes.append(
                 extent.holding(grown) if extent else new_fact(owner, KNOWLEDGE, KNOWLEDGE, grown)
             )
         return kept, changes
 
 
-def _changed_node_fact(owner: str, new: Node, stored: Fact | None) -> Fact | None:
+def _changed_node_fact(owner: str, new: KnowledgeNode, stored: Document | None) -> Document | None:
     """A node with what is new of it; None where that changes nothing."""
     if stored is None:
         return new_fact(owner, NODE, new.id, new)
-    known = stored.read(Node)
+    known = stored.read(KnowledgeNode)
     after = update_node(known, new)
     return None if after == known else stored.holding(after)
 
 
-def _grow_extent(extent: Extent, added: list[str], count: Count) -> Extent:
+def _grow_extent(extent: GraphSize, added: list[str], count: Count) -> GraphSize:
     grown = _after(extent, added)
     if _is_too_large(grown):
-        grown = _after(Extent(nodes=count(NODE), edges=count(EDGE)), added)
+        grown = _after(GraphSize(nodes=count(NODE), edges=count(EDGE)), added)
     if _is_too_large(grown):
         raise Refused(
             f"{NODES} nodes and {EDGES} relations are kept, and more are not allowed",
@@ -84,9 +86,9 @@ def _grow_extent(extent: Extent, added: list[str], count: Count) -> Extent:
     return grown
 
 
-def _after(extent: Extent, added: list[str]) -> Extent:
-    return Extent(nodes=extent.nodes + added.count(NODE), edges=extent.edges + added.count(EDGE))
+def _after(extent: GraphSize, added: list[str]) -> GraphSize:
+    return GraphSize(nodes=extent.nodes + added.count(NODE), edges=extent.edges + added.count(EDGE))
 
 
-def _is_too_large(extent: Extent) -> bool:
+def _is_too_large(extent: GraphSize) -> bool:
     return extent.nodes > NODES or extent.edges > EDGES

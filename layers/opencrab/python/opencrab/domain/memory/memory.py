@@ -96,7 +96,7 @@ class CoreMemory(Value):
     person_id: str = ""
 
 
-class Rewritten(Value):
+class IndexRewrite(Value):
     """That something was changed or came in under an old id: so that copies of an index hear of it.
 
     The ids of these facts are in order of time; `refs` are those of the things, all of one kind.

@@ -39,7 +39,7 @@ class Peer(Value):
     tainted: bool = False
 
 
-def trust(peer: Peer, now: datetime, prior: float) -> float:
+def peer_trust(peer: Peer, now: datetime, prior: float) -> float:
     """Share of collaborations that went well, fading with the time since the last one.
 
     successes ÷ interactions · exp(−0.001 · minutes since) (Kingdom 10.3); the prior where there was

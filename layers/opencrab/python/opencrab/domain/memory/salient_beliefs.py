@@ -27,14 +27,14 @@ class BriefBelief(Value):
     tainted: bool = False
 
 
-class Outlook(Value):
+class SalientBeliefs(Value):
     """The most salient beliefs and the peers met last, the most salient first."""
 
     beliefs: tuple[BriefBelief, ...] = ()
     peers: tuple[Peer, ...] = ()
 
 
-def with_belief(outlook: Outlook, belief: Belief) -> Outlook:
+def with_belief(outlook: SalientBeliefs, belief: Belief) -> SalientBeliefs:
     """The outlook with a belief as it is now, if it is among the most salient.
 
     The surer an agent is that a claim is true, or that it is not, the more salient it is; among
@@ -53,7 +53,7 @@ def with_belief(outlook: Outlook, belief: Belief) -> Outlook:
     return _within(outlook.replaced(beliefs=tuple(ranked)))
 
 
-def with_peer(outlook: Outlook, peer: Peer) -> Outlook:
+def with_peer(outlook: SalientBeliefs, peer: Peer) -> SalientBeliefs:
     """The outlook with a peer as it is now, if it is among those that were met last."""
     interests = tuple(each[:_INTEREST].strip() for each in peer.interests[:_INTERESTS])
     brief = peer.replaced(interests=interests, last_session="")
@@ -62,13 +62,13 @@ def with_peer(outlook: Outlook, peer: Peer) -> Outlook:
     return _within(outlook.replaced(peers=tuple(ranked[:PEERS])))
 
 
-def without_belief(outlook: Outlook, belief_id: str) -> Outlook:
+def without_belief(outlook: SalientBeliefs, belief_id: str) -> SalientBeliefs:
     """The outlook without a belief that was forgotten."""
     kept = tuple(each for each in outlook.beliefs if each.id != belief_id)
     return outlook.replaced(beliefs=kept)
 
 
-def without_peer(outlook: Outlook, peer_id: str) -> Outlook:
+def without_peer(outlook: SalientBeliefs, peer_id: str) -> SalientBeliefs:
     """The outlook without a peer that was forgotten."""
     return outlook.replaced(peers=tuple(e for e in outlook.peers if e.agent_id != peer_id))
 
@@ -77,7 +77,7 @@ def _salience(belief: BriefBelief) -> tuple[float, datetime]:
     return abs(belief.confidence - 0.5), belief.at
 
 
-def _within(outlook: Outlook) -> Outlook:
+def _within(outlook: SalientBeliefs) -> SalientBeliefs:
     """The outlook in OUTLOOK_BYTES: the least salient beliefs go first."""
     while outlook.beliefs and len(outlook.model_dump_json().encode()) > OUTLOOK_BYTES:
         outlook = outlook.replaced(beliefs=outlook.beliefs[:-1])

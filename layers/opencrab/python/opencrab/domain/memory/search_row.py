@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from opencrab.domain.access.authority import Authority, taints
+from opencrab.domain.access.authority import Authority, taints_reading_turn
 from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.conversation.session import Hearing, Session
 from opencrab.domain.memory.memory import CoreMemory, Experience, Memory
@@ -24,7 +24,7 @@ class RowKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SearchRow:
     """One thing that can be found: a line of a session, or something kept under an id of its own.
 
     `sequence` is the line's number, 0 for what is no line; `ref` is the id of what is no line.
@@ -56,7 +56,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Clearance:
+class SearchClearance:
     """On whose behalf somebody searches, which decides what may be found.
 
     The owner and the agent itself find everything. A user finds what everybody may hear, all
@@ -71,7 +71,7 @@ class Clearance:
     guild_id: str = ""
     person_id: str = ""
 
-    def allows(self, row: Row, heard: AbstractSet[str] = frozenset()) -> bool:
+    def allows(self, row: SearchRow, heard: AbstractSet[str] = frozenset()) -> bool:
         """Whether a row may be found; `heard` are the sessions in which the person spoke."""
         if self.whole or row.hearing is Hearing.PUBLIC:
             return True
@@ -84,18 +84,18 @@ class Clearance:
         return bool(self.person_id) and told and row.session_id in heard
 
 
-def clearance(authority: Authority, session: Session, person_id: str) -> Clearance:
+def search_clearance(authority: Authority, session: Session, person_id: str) -> SearchClearance:
     """What a turn of this authority, or a request on somebody's behalf, may find."""
     if authority in {Authority.OWNER, Authority.SELF}:
-        return Clearance(whole=True, session_id=session.id, guild_id=session.guild_id or "")
+        return SearchClearance(whole=True, session_id=session.id, guild_id=session.guild_id or "")
     person = person_id if authority is Authority.USER else ""
-    return Clearance(session_id=session.id, guild_id=session.guild_id or "", person_id=person)
+    return SearchClearance(session_id=session.id, guild_id=session.guild_id or "", person_id=person)
 
 
 EPOCH = datetime.fromtimestamp(0, UTC)
 """The time of what has none."""
 
-EVERYTHING = Clearance(whole=True)
+EVERYTHING = SearchClearance(whole=True)
 """What an owner finds who asks from no session."""
 
 _SPOKEN = {LineKind.SPEECH, LineKind.INNER_VOICE}
@@ -106,7 +106,7 @@ _KINDS = {
 }
 
 
-def row_of(line: Line, session: Session, agent_id: str) -> Row | None:
+def search_row_of_line(line: Line, session: Session, agent_id: str) -> SearchRow | None:
     """A line as an agent can find it again; None for what is no speech or not for its ears."""
     own = line.speaker_id == agent_id
     instructed = line.kind is LineKind.SYSTEM and line.audience is Audience.AGENTS
@@ -114,8 +114,8 @@ def row_of(line: Line, session: Session, agent_id: str) -> Row | None:
         return None
     if line.audience is Audience.SELF and not own:
         return None
-    foreign = not own and (line.from_agent or taints(line.authority))
-    return Row(
+    foreign = not own and (line.from_agent or taints_reading_turn(line.authority))
+    return SearchRow(
         session_id=line.session_id,
         sequence=line.sequence,
         kind=_KINDS[line.audience],
@@ -129,9 +129,9 @@ def row_of(line: Line, session: Session, agent_id: str) -> Row | None:
     )
 
 
-def row_of_memory(memory: Memory) -> Row:
+def search_row_of_memory(memory: Memory) -> SearchRow:
     """A curated memory as it can be found again."""
-    return Row(
+    return SearchRow(
         session_id=memory.session_id,
         sequence=0,
         kind=RowKind.MEMORY,
@@ -147,9 +147,9 @@ def row_of_memory(memory: Memory) -> Row:
     )
 
 
-def row_of_core(memory: CoreMemory) -> Row:
+def search_row_of_core_memory(memory: CoreMemory) -> SearchRow:
     """A core memory as far as it decides who may hear of it."""
-    return Row(
+    return SearchRow(
         session_id=memory.session_id,
         sequence=0,
         kind=RowKind.MEMORY,
@@ -163,9 +163,9 @@ def row_of_core(memory: CoreMemory) -> Row:
     )
 
 
-def row_of_experience(lived: Experience) -> Row:
+def search_row_of_experience(lived: Experience) -> SearchRow:
     """An experience as it can be found again, by what happened, what it taught, and its model."""
-    return Row(
+    return SearchRow(
         session_id=lived.session_id,
         sequence=0,
         kind=RowKind.EXPERIENCE,
@@ -179,9 +179,9 @@ def row_of_experience(lived: Experience) -> Row:
     )
 
 
-def row_of_summary(summary: Summary) -> Row:
+def search_row_of_summary(summary: Summary) -> SearchRow:
     """A summary as it can be found again."""
-    return Row(
+    return SearchRow(
         session_id=summary.session_id,
         sequence=0,
         kind=RowKind.SUMMARY,

@@ -80,7 +80,7 @@ class Summary(Value):
     at: datetime
 
 
-class Tried(Value):
+class SummaryAttempts(Value):
     """How summarising has fared: failures in a row, and the last error, which stays when they end.
 
     A summary whose attempts all failed is tried again with the next job, after the third failure
@@ -112,7 +112,7 @@ class Tried(Value):
         return self.replaced(failures=0, error="", at=now)
 
 
-class Topic(Value):
+class SummaryTopic(Value):
     """What a prompt tells of a summary of lines that it does not show."""
 
     id: str
@@ -135,14 +135,14 @@ class Gap(Value):
     again: bool = False
 
 
-class Compaction(Tried):
+class CompactionState(SummaryAttempts):
     """How far a session is summarised: up to line `done`; `topics` are the newest, oldest first.
 
     `gaps` are what was passed over on the way, and `passed` counts all of them that still are.
     """
 
     done: int = 0
-    topics: tuple[Topic, ...] = ()
+    topics: tuple[SummaryTopic, ...] = ()
     gaps: tuple[Gap, ...] = ()
     passed: int = 0
 
@@ -155,20 +155,20 @@ class Compaction(Tried):
         """Whether the summary of the lines from here on is still to be made."""
         return self.done == first - 1 or (self.retried is not None and self.retried.first == first)
 
-    def telling(self, topic: Topic, first: int) -> "Compaction":
+    def telling(self, topic: SummaryTopic, first: int) -> "CompactionState":
         """With the topic of the lines from `first` on; the oldest beyond what is kept goes."""
         topics = sorted((*self.topics, topic), key=lambda each: each.last)
         told = self.closing(first).replaced(topics=tuple(topics)[-TOPICS:])
         return told.replaced(done=max(self.done, topic.last))
 
-    def closing(self, first: int) -> "Compaction":
+    def closing(self, first: int) -> "CompactionState":
         """Without the gap that begins there."""
         left = tuple(gap for gap in self.gaps if gap.first != first)
         return self.replaced(gaps=left, passed=self.passed - (len(self.gaps) - len(left)))
 
     def missed(
         self, first: int, last: int, why: str, now: datetime, *, blamed: bool
-    ) -> "Compaction":
+    ) -> "CompactionState":
         """After these lines could not be summarised; `blamed` failures make them a gap in time.
 
         A gap that was tried again in vain is one as before, and stops nothing else.
@@ -186,11 +186,11 @@ class Compaction(Tried):
             failures=0, error="", done=last, gaps=(*self.gaps, gap)[-GAPS:], passed=self.passed + 1
         )
 
-    def again(self) -> "Compaction":
+    def again(self) -> "CompactionState":
         """With all that failed to be tried again now."""
         return self.replaced(failures=0, gaps=tuple(gap.replaced(again=True) for gap in self.gaps))
 
-    def without(self, summary_ids: AbstractSet[str]) -> "Compaction":
+    def without(self, summary_ids: AbstractSet[str]) -> "CompactionState":
         """Without the words of summaries that are forgotten."""
         kept = tuple(topic for topic in self.topics if topic.id not in summary_ids)
         return self.replaced(topics=kept)
@@ -219,7 +219,7 @@ class PassedOver(SummaryPeriod):
     at: datetime
 
 
-class Shelf(Tried):
+class SummaryIndex(SummaryAttempts):
     """An agent's summaries: the number of the newest, and the periods that still wait for theirs.
 
     Numbers are never used again, whatever is forgotten. `gaps` are periods that were passed over,
@@ -231,12 +231,12 @@ class Shelf(Tried):
     gaps: tuple[PassedOver, ...] = ()
     passed: int = 0
 
-    def with_part(self, key: str, summary_id: str) -> "Shelf":
+    def with_part(self, key: str, summary_id: str) -> "SummaryIndex":
         """With a summary that belongs to a period."""
         parts = next((period.parts for period in self.periods if period.key == key), ())
         return self._holding(key, (*parts, summary_id))
 
-    def without_parts(self, key: str, told: AbstractSet[str]) -> "Shelf":
+    def without_parts(self, key: str, told: AbstractSet[str]) -> "SummaryIndex":
         """After some of a period's summaries were told of in its own, or are gone."""
         parts = next((period.parts for period in self.periods if period.key == key), ())
         return self._holding(key, tuple(part for part in parts if part not in told))
@@ -249,7 +249,7 @@ class Shelf(Tried):
                 return period
         return None
 
-    def missed(self, key: str, why: str, now: datetime, *, blamed: bool) -> "Shelf":
+    def missed(self, key: str, why: str, now: datetime, *, blamed: bool) -> "SummaryIndex":
         """After the summary of a period failed; `blamed` failures make the period a gap in time."""
         after = self.failed(why, now)
         parts = next((period.parts for period in self.periods if period.key == key), ())
@@ -262,14 +262,14 @@ class Shelf(Tried):
         left = self._holding(key, ())
         return left.replaced(failures=0, error="", failed_at=now, gaps=gaps, passed=self.passed + 1)
 
-    def again(self) -> "Shelf":
+    def again(self) -> "SummaryIndex":
         """With all that failed to be tried again now."""
         after = self.replaced(failures=0, gaps=(), passed=self.passed - len(self.gaps))
         for key, part in ((gap.key, part) for gap in self.gaps for part in gap.parts):
             after = after.with_part(key, part)
         return after
 
-    def _holding(self, key: str, parts: tuple[str, ...]) -> "Shelf":
+    def _holding(self, key: str, parts: tuple[str, ...]) -> "SummaryIndex":
         others = [period for period in self.periods if period.key != key]
         periods = [*others, *([SummaryPeriod(key=key, parts=parts)] if parts else [])]
         return self.replaced(periods=tuple(sorted(periods, key=lambda period: period.key)))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Text, Value
 
@@ -56,7 +56,7 @@ def write_working_memory(
     return new.replaced(text=text, tainted=tainted)
 
 
-def clear_outlived(stored: Fact | None, turn_id: str) -> Fact | None:
+def clear_stale_working_memory(stored: Document | None, turn_id: str) -> Document | None:
     """The change that clears working memory after a turn that wrote nothing to it; else None."""
     if stored is None or stored.body is None or stored.body.get("turn_id", "") == turn_id:
         return None

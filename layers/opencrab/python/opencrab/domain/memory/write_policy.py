@@ -25,8 +25,14 @@ from opencrab.domain.memory.memory import (
     Memory,
     Provenance,
 )
-from opencrab.domain.text.plain import visible
-from opencrab.domain.text.similarity import Gist, Relation, gist, relation, says_more
+from opencrab.domain.text.plain import visible_text
+from opencrab.domain.text.similarity import (
+    TextClaim,
+    TextRelation,
+    claim_of_text,
+    has_more_words,
+    relation_of_claims,
+)
 from opencrab.domain.value import Value
 
 ALWAYS_ATOMIC = 160
@@ -103,7 +109,7 @@ GATE = "memory_gate"
 """Kind and id of the fact that counts what passed the gate."""
 
 
-class Gate(Value):
+class MemoryCounts(Value):
     """How many memories there are, and how many were refused, by reason, since the beginning.
 
     `kept` may lag behind what others remove: it is counted again where it says that all is full.
@@ -113,12 +119,12 @@ class Gate(Value):
     refused: dict[Reason, int] = Field(default_factory=dict)
     counted_at: datetime | None = None
 
-    def with_refusal(self, reason: Reason) -> "Gate":
+    def with_refusal(self, reason: Reason) -> "MemoryCounts":
         """The counts after one more was refused."""
         refused = self.refused | {reason: self.refused.get(reason, 0) + 1}
         return self.replaced(refused=refused)
 
-    def changed(self, by: int) -> "Gate":
+    def changed(self, by: int) -> "MemoryCounts":
         """The counts after memories came or went."""
         return self.replaced(kept=max(self.kept + by, 0))
 
@@ -144,15 +150,21 @@ def judge_memory(
     `replaces` is the one that its author says it takes the place of; where the new one may not, it
     is kept beside it.
     """
-    reason = refusal(new)
+    reason = memory_refusal(new)
     if reason is not None:
         return MemoryVerdict(Ruling.REFUSED, reason=reason)
-    if replaces is not None and may_change(new, replaces):
+    if replaces is not None and may_change_memory(new, replaces):
         return MemoryVerdict(Ruling.SUPERSEDED, _supersede_memory(replaces, new, "replaced"))
-    said = gist(new.content)
-    judged = [(relation(said, gist(each.content)), each) for each in similar if each.id != new.id]
-    for wanted in (Relation.SAME, Relation.NEAR, Relation.CONTRARY):
-        alike = (each for found, each in judged if found is wanted and same_place(new, each))
+    said = claim_of_text(new.content)
+    judged = [
+        (relation_of_claims(said, claim_of_text(each.content)), each)
+        for each in similar
+        if each.id != new.id
+    ]
+    for wanted in (TextRelation.SAME, TextRelation.NEAR, TextRelation.CONTRARY):
+        alike = (
+            each for found, each in judged if found is wanted and have_same_audience(new, each)
+        )
         for stored in sorted(alike, key=_firmest):
             verdict = _beside(new, said, stored, wanted)
             if verdict is not None:
@@ -160,10 +172,10 @@ def judge_memory(
     return MemoryVerdict(Ruling.KEPT, new)
 
 
-def refusal(new: Memory) -> Reason | None:
+def memory_refusal(new: Memory) -> Reason | None:
     """Why something may not become a memory at all, whatever is remembered already."""
-    shown = visible(new.content)
-    said = gist(shown)
+    shown = visible_text(new.content)
+    said = claim_of_text(shown)
     if not shown:
         return Reason.BLANK
     if not (new.session_id or new.turn_id or new.path or new.person_id):
@@ -175,12 +187,12 @@ def refusal(new: Memory) -> Reason | None:
     return None
 
 
-def may_change(new: Memory, stored: Memory) -> bool:
+def may_change_memory(new: Memory, stored: Memory) -> bool:
     """Whether a new memory's word weighs enough to touch a stored one."""
     return _rank(new) >= _rank(stored)
 
 
-def same_place(new: Memory, stored: Memory) -> bool:
+def have_same_audience(new: Memory, stored: Memory) -> bool:
     """Whether two memories are told to the same people: what one hears merges with nothing else.
 
     What two users said of themselves in the same words are two claims.
@@ -195,7 +207,9 @@ def same_place(new: Memory, stored: Memory) -> bool:
     return not users or new.person_id == stored.person_id
 
 
-def provenance(authority: Authority, *, taint: bool, actions: Iterable[str] = ()) -> Provenance:
+def memory_provenance(
+    authority: Authority, *, taint: bool, actions: Iterable[str] = ()
+) -> Provenance:
     """On whose word a turn's memories rest; `actions` are those that succeeded in it."""
     if taint and any(name.startswith(_WEB) for name in actions):
         return Provenance.WEB
@@ -203,18 +217,18 @@ def provenance(authority: Authority, *, taint: bool, actions: Iterable[str] = ()
     return known.get(authority, Provenance.USER if authority is Authority.USER else Provenance.PEER)
 
 
-def category(wanted: str, authority: Authority) -> str:
+def memory_category(wanted: str, authority: Authority) -> str:
     """What a memory is kept as: what rides in every prompt only on the owner's or its own word."""
     own = authority in {Authority.OWNER, Authority.SELF}
     return wanted if own or wanted != CORE else FACT
 
 
-def confidence(of: Provenance, *, taint: bool) -> float:
+def memory_confidence(of: Provenance, *, taint: bool) -> float:
     """How surely something is known that was learned once."""
     return min(_CONFIDENCE[of], TAINTED_CONFIDENCE) if taint else _CONFIDENCE[of]
 
 
-def hearing(
+def memory_audience(
     chosen: Hearing | None, authority: Authority, session: Session, *, taint: bool
 ) -> Hearing:
     """Who may hear of a memory that is made in a turn; raises Refused for more than it may say.
@@ -246,12 +260,14 @@ def hearing(
     return chosen
 
 
-def _beside(new: Memory, said: Gist, stored: Memory, found: Relation) -> MemoryVerdict | None:
+def _beside(
+    new: Memory, said: TextClaim, stored: Memory, found: TextRelation
+) -> MemoryVerdict | None:
     """What a new memory does to one stored that is like it; None where it may do nothing."""
-    if not may_change(new, stored):
-        known = found is Relation.SAME
+    if not may_change_memory(new, stored):
+        known = found is TextRelation.SAME
         return MemoryVerdict(Ruling.REFUSED, stored, Reason.KNOWN) if known else None
-    if found is Relation.CONTRARY:
+    if found is TextRelation.CONTRARY:
         return MemoryVerdict(Ruling.SUPERSEDED, _supersede_memory(stored, new, "contradicted"))
     if stored.tainted and not new.tainted:
         cleaned = _supersede_memory(stored, new, "confirmed")
@@ -259,9 +275,9 @@ def _beside(new: Memory, said: Gist, stored: Memory, found: Relation) -> MemoryV
     return MemoryVerdict(Ruling.MERGED, _merge_memory(stored, new, said))
 
 
-def _merge_memory(stored: Memory, new: Memory, said: Gist) -> Memory:
+def _merge_memory(stored: Memory, new: Memory, said: TextClaim) -> Memory:
     """The stored memory after the same was learned again, on a word that weighs as much."""
-    stays = stored.content == new.content or says_more(gist(stored.content), said)
+    stays = stored.content == new.content or has_more_words(claim_of_text(stored.content), said)
     other = new.content if stays else stored.content
     at, turn_id = (new.updated_at, new.turn_id) if stays else (stored.updated_at, stored.turn_id)
     content = stored.content if stays else new.content
@@ -311,7 +327,7 @@ def _is_atomic(text: str) -> bool:
     """Whether a text is one claim, as far as its length and its sentences tell."""
     if len(text) <= ALWAYS_ATOMIC:
         return True
-    claims = [part for part in _SENTENCE_END.split(text) if visible(part)]
+    claims = [part for part in _SENTENCE_END.split(text) if visible_text(part)]
     return len(text) <= MOST_CHARACTERS and len(claims) <= MOST_SENTENCES
 
 

@@ -6,7 +6,7 @@ from opencrab.domain.errors import OpenCrabError
 from opencrab.domain.money.budget import Usage
 
 
-class Course(StrEnum):
+class FaultResponse(StrEnum):
     """What to do after a fault: ask the same model again, ask another one, or give up."""
 
     RETRY = "retry"
@@ -32,11 +32,11 @@ class Fault(StrEnum):
     BLOCKED = "blocked"
 
     @property
-    def course(self) -> Course:
+    def course(self) -> FaultResponse:
         """What to do next."""
         if self is Fault.RATE_LIMITED:
-            return Course.RETRY
-        return Course.STOP if self in _FINAL else Course.NEXT
+            return FaultResponse.RETRY
+        return FaultResponse.STOP if self in _FINAL else FaultResponse.NEXT
 
     @property
     def may_be_billed(self) -> bool:
@@ -73,7 +73,7 @@ _PASSING = {
 _ILLNESSES = (_PASSING - {Fault.NONSENSE}) | {Fault.QUOTA_SPENT}
 
 
-class Unanswered(OpenCrabError):
+class ModelCallFailed(OpenCrabError):
     """A model call brought no answer; `fault` says why, and with it what to do.
 
     `billed` overrules what the fault says of the bill, for who knows better: an overload in the

@@ -32,7 +32,7 @@ class BreakerState(Value):
         return self.replaced(paused_until=now + _SHORTEST)
 
 
-def record_failure(
+def record_model_failure(
     health: BreakerState | None, now: datetime, *, at_once: bool = False
 ) -> BreakerState:
     """After one more failure; each pause is twice as long as the last, up to five minutes.

@@ -27,32 +27,32 @@ class NewPrices:
     refused: Mapping[str, Fall] = field(default_factory=dict)
 
 
-def sorted_out(
+def classify_prices(
     found: Mapping[str, DatedPrice], known: Mapping[str, Price | None], *, allow_lower: bool
 ) -> NewPrices:
     """The new prices, sorted by whether somebody must have said that they may be so low."""
     low = {
         name: Fall(kept=known.get(name), refused=dated.price)
         for name, dated in found.items()
-        if not allow_lower and falls_far(known.get(name), dated.price)
+        if not allow_lower and price_falls_far(known.get(name), dated.price)
     }
     return NewPrices({name: each for name, each in found.items() if name not in low}, low)
 
 
-def falls_far(old: Price | None, new: Price) -> bool:
+def price_falls_far(old: Price | None, new: Price) -> bool:
     """Whether a part costs less than half of what it did, or all costs nothing all at once."""
     if old is None:
         return max(new.dearest_input_per_million, new.output_per_million) == 0
     return any(now * 2 < before for before, now in zip(_before(old), _parts(new), strict=True))
 
 
-def is_per_token(pairs: list[tuple[Price, Price]]) -> bool:
+def are_prices_per_token(pairs: list[tuple[Price, Price]]) -> bool:
     """Whether new prices look like those of single tokens; each pair is an old one and a new."""
     dear = [new for old, new in pairs if max(_parts(old)) > _DIMES]
     return bool(dear) and all(max(_parts(new)) < _CENTS for new in dear)
 
 
-def dearer(one: Price, other: Price) -> Price:
+def higher_price(one: Price, other: Price) -> Price:
     """The dearer of two prices, part by part."""
     parts = zip(Price.model_fields, _parts(one), _parts(other), strict=True)
     said = {name for name in Price.model_fields if getattr(one, name) is not None}

@@ -34,7 +34,7 @@ class Duration(StrEnum):
     PERMANENT = "permanent"
 
 
-class Manner(Value):
+class CallOptions(Value):
     """How a model is asked for one use; a model that forbids a part is asked without it."""
 
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
@@ -56,7 +56,7 @@ class LlmConfig(Value):
     aim: Aim = Field(default_factory=Aim)
 
 
-class Lot(Value):
+class ModelAssignment(Value):
     """The model that a turn drew for a use and type of task, and how likely that was."""
 
     use: Use
@@ -75,7 +75,7 @@ class ModelChosen(Value):
     reason: ShortText = ""
 
 
-class Basis(Value):
+class RoutingBasis(Value):
     """What routing goes by when a turn begins: a later change of it is for the next turn.
 
     `model` is the agent's for every use, `models` are its lasting choices, `session` those that it
@@ -85,15 +85,15 @@ class Basis(Value):
     model: str | None = None
     models: dict[Use, str] = Field(default_factory=dict)
     session: dict[Use, str] = Field(default_factory=dict)
-    lots: tuple[Lot, ...] = ()
+    lots: tuple[ModelAssignment, ...] = ()
 
-    def lot(self, use: Use, task_type: str) -> Lot | None:
+    def lot(self, use: Use, task_type: str) -> ModelAssignment | None:
         """What was drawn for a use and a type of task."""
         drawn = (lot for lot in self.lots if (lot.use, lot.task_type) == (use, task_type))
         return next(drawn, None)
 
 
-class Chosen(Value):
+class ChosenModel(Value):
     """The model for a use, and who chose it.
 
     By is turn, session, permanent, learned, agent, use or default.
@@ -113,34 +113,38 @@ class Routing(Value):
     uses: dict[Use, str] = Field(default_factory=dict)
     aliases: dict[str, str] = Field(default_factory=dict)
     fallback: tuple[str, ...] = ()
-    manners: dict[Use, Manner] = Field(default_factory=dict)
+    manners: dict[Use, CallOptions] = Field(default_factory=dict)
     self_selection: bool = True
     selectable: tuple[str, ...] = ()
 
-    def manner(self, use: Use) -> Manner:
+    def manner(self, use: Use) -> CallOptions:
         """How a model is asked for a use."""
         return self.manners.get(use, _PLAIN)
 
     def chosen(
-        self, use: Use, basis: Basis, choices: Iterable[ModelChosen] = (), task_type: str = ""
-    ) -> Chosen:
+        self,
+        use: Use,
+        basis: RoutingBasis,
+        choices: Iterable[ModelChosen] = (),
+        task_type: str = "",
+    ) -> ChosenModel:
         """The narrowest choice that was made for a use; `choices` are those of the turn.
 
         What was learned holds for its type of task only, and never against what somebody chose.
         """
         in_turn = [choice.model for choice in choices if choice.use is use]
         if in_turn:
-            return Chosen(model=in_turn[-1], by="turn")
+            return ChosenModel(model=in_turn[-1], by="turn")
         for by, models in (("session", basis.session), ("permanent", basis.models)):
             if use in models:
-                return Chosen(model=models[use], by=by)
+                return ChosenModel(model=models[use], by=by)
         if (lot := basis.lot(use, task_type)) is not None:
-            return Chosen(model=lot.model, by="learned")
+            return ChosenModel(model=lot.model, by="learned")
         if basis.model is not None:
-            return Chosen(model=basis.model, by="agent")
+            return ChosenModel(model=basis.model, by="agent")
         if use in self.uses:
-            return Chosen(model=self.uses[use], by="use")
-        return Chosen(model=self.default, by="default")
+            return ChosenModel(model=self.uses[use], by="use")
+        return ChosenModel(model=self.default, by="default")
 
 
-_PLAIN = Manner()
+_PLAIN = CallOptions()

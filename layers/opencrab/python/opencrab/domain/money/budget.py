@@ -110,7 +110,7 @@ FREE = Price(input_per_million=0, output_per_million=0)
 """The price of a model that runs on the owner's own machine."""
 
 
-class Draw(Value):
+class BudgetDraw(Value):
     """A change of one day's budget: a block taken (positive) or the rest given back (negative).
 
     Without a limit it is taken whatever is left: the money was spent already.
@@ -162,7 +162,7 @@ LIMITS = tuple(Limits.model_fields)
 """The names of all limits."""
 
 
-def limit_changes(changes: Mapping[str, MicroUsd | None]) -> dict[str, MicroUsd | None]:
+def budget_limit_changes(changes: Mapping[str, MicroUsd | None]) -> dict[str, MicroUsd | None]:
     """Changes of limits as they are to be stored, each by itself; raises Invalid.
 
     None returns a limit to the configured one, so that a session without a limit is stored as 0.
@@ -193,27 +193,27 @@ WHOLE = "whole"
 """The day of a budget that has no days: a session's."""
 
 
-def agent_scope(agent_id: str) -> str:
+def agent_budget_scope(agent_id: str) -> str:
     """The name of an agent's own daily budget."""
     return f"agent:{agent_id}"
 
 
-def session_scope(session_id: str) -> str:
+def session_budget_scope(session_id: str) -> str:
     """The name of a session's budget."""
     return f"session:{session_id}"
 
 
-def heartbeat_scope(agent_id: str) -> str:
+def heartbeat_budget_scope(agent_id: str) -> str:
     """The name of what an agent's heartbeats may spend in a day."""
     return f"heartbeat:{agent_id}"
 
 
-def public_scope(principal_id: str) -> str:
+def public_budget_scope(principal_id: str) -> str:
     """The name of what one member of the public may cost in a day."""
     return f"public:{principal_id}"
 
 
-def exhausted_error(draw: Draw) -> Exhausted:
+def budget_exhausted_error(draw: BudgetDraw) -> Exhausted:
     """The refusal of a draw that its budget has no room for."""
     whole = draw.day == WHOLE
     of_day = "" if whole else f" for {draw.day}"

@@ -31,40 +31,42 @@ _PRIOR = AIMED_AT / (2 * _LIMIT + log(2 * _LIMIT) + 1)
 _EDGE, _EXACT, _STEPS, _KEPT = 1e-9, 1e-6, 60, 4_096
 
 
-class Sums(Value):
+class MomentSums(Value):
     """How many numbers there were, their sum, and the sum of their squares."""
 
     n: int = Field(default=0, ge=0)
     total: float = 0.0
     squares: float = 0.0
 
-    def adding(self, value: float) -> "Sums":
+    def adding(self, value: float) -> "MomentSums":
         """These and one more number."""
-        return Sums(n=self.n + 1, total=self.total + value, squares=self.squares + value * value)
+        return MomentSums(
+            n=self.n + 1, total=self.total + value, squares=self.squares + value * value
+        )
 
-    def __add__(self, other: "Sums") -> "Sums":
+    def __add__(self, other: "MomentSums") -> "MomentSums":
         """Both together."""
-        return Sums(
+        return MomentSums(
             n=self.n + other.n,
             total=self.total + other.total,
             squares=self.squares + other.squares,
         )
 
-    def since(self, then: "Sums") -> "Sums":
+    def since(self, then: "MomentSums") -> "MomentSums":
         """What was added since they were `then`; nothing where late news took some away."""
         if self.n <= then.n:
-            return Sums()
-        return Sums(
+            return MomentSums()
+        return MomentSums(
             n=self.n - then.n,
             total=max(self.total - then.total, 0.0),
             squares=max(self.squares - then.squares, 0.0),
         )
 
-    def part(self, share: float) -> "Sums":
+    def part(self, share: float) -> "MomentSums":
         """A share of them, in whole numbers, with the same mean."""
         n = int(self.n * share)
         left = n / self.n if n else 0.0
-        return Sums(n=n, total=self.total * left, squares=self.squares * left)
+        return MomentSums(n=n, total=self.total * left, squares=self.squares * left)
 
     @property
     def mean(self) -> float | None:
@@ -78,11 +80,11 @@ class Sums(Value):
         return max((self.squares + 1) / n - ((self.total + 1) / n) ** 2, 0.0)
 
 
-def sums(values: Iterable[float]) -> Sums:
+def moment_sums(values: Iterable[float]) -> MomentSums:
     """Numbers together."""
     listed = list(values)
     squares = sum(each * each for each in listed)
-    return Sums(n=len(listed), total=float(sum(listed)), squares=float(squares))
+    return MomentSums(n=len(listed), total=float(sum(listed)), squares=float(squares))
 
 
 class Estimate(Value):
@@ -94,7 +96,7 @@ class Estimate(Value):
     high: float
 
 
-def estimate(known: Sums) -> Estimate | None:
+def estimate_mean(known: MomentSums) -> Estimate | None:
     """What numbers tell of their mean, 0..1; None where there are none."""
     if not known.n:
         return None
@@ -102,7 +104,7 @@ def estimate(known: Sums) -> Estimate | None:
     return Estimate(n=known.n, mean=mean, low=low, high=high)
 
 
-def difference(given: Sums, held: Sums) -> Estimate | None:
+def estimate_difference(given: MomentSums, held: MomentSums) -> Estimate | None:
     """By how much the first mean is greater, -1..1; None where one of them has no numbers.
 
     The limits are those of both means put together as the sides of a right angle (Zou and Donner,
@@ -111,7 +113,7 @@ def difference(given: Sums, held: Sums) -> Estimate | None:
     """
     if not given.n or not held.n:
         return None
-    first, second = estimate(given), estimate(held)
+    first, second = estimate_mean(given), estimate_mean(held)
     if first is None or second is None:
         return None
     mean = first.mean - second.mean

@@ -7,14 +7,14 @@ Swaminathan and Joachims, "The self-normalized estimator for counterfactual lear
 
 from collections.abc import Iterable
 
-from opencrab.domain.statistics.confidence import Estimate, Sums, estimate, sums
+from opencrab.domain.statistics.confidence import Estimate, MomentSums, estimate_mean, moment_sums
 from opencrab.domain.value import Value
 
 MOST_WEIGHT = 100.0
 """A choice that was less likely than 1 in so many counts as if it had been as likely as that."""
 
 
-class Weighted(Value):
+class WeightedTurns(Value):
     """Turns that a model drew, each with its weight: 1 over how likely it was drawn.
 
     `weights` are those of judged turns, `worths` what these were worth times their weights, and
@@ -22,15 +22,15 @@ class Weighted(Value):
     had an answer, judged or not, `failed` are the weights of those that had none.
     """
 
-    weights: Sums = Sums()
-    worths: Sums = Sums()
+    weights: MomentSums = MomentSums()
+    worths: MomentSums = MomentSums()
     product: float = 0.0
     answered: float = 0.0
-    failed: Sums = Sums()
+    failed: MomentSums = MomentSums()
 
-    def __add__(self, other: "Weighted") -> "Weighted":
+    def __add__(self, other: "WeightedTurns") -> "WeightedTurns":
         """Both together."""
-        return Weighted(
+        return WeightedTurns(
             weights=self.weights + other.weights,
             worths=self.worths + other.worths,
             product=self.product + other.product,
@@ -39,25 +39,25 @@ class Weighted(Value):
         )
 
 
-def weigh_turns(
+def weigh_turns_by_propensity(
     answered: Iterable[tuple[float, float | None]], failed: Iterable[float]
-) -> Weighted:
+) -> WeightedTurns:
     """Turns, each by how likely the model was drawn for it.
 
     Those that had an answer have a worth as well; None is one that nobody knows.
     """
     turns = [(_weight(probability), worth) for probability, worth in answered]
     judged = [(weight, worth) for weight, worth in turns if worth is not None]
-    return Weighted(
-        weights=sums(weight for weight, _ in judged),
-        worths=sums(weight * worth for weight, worth in judged),
+    return WeightedTurns(
+        weights=moment_sums(weight for weight, _ in judged),
+        worths=moment_sums(weight * worth for weight, worth in judged),
         product=sum(weight * weight * worth for weight, worth in judged),
         answered=sum(weight for weight, _ in turns),
-        failed=sums(map(_weight, failed)),
+        failed=moment_sums(map(_weight, failed)),
     )
 
 
-def off_policy(known: Weighted) -> Estimate | None:
+def off_policy_estimate(known: WeightedTurns) -> Estimate | None:
     """What all turns would have been worth with this model; None where it drew none that tells.
 
     Only turns count in which it could be drawn. One without an answer is worth nothing, and of
@@ -75,7 +75,7 @@ def off_policy(known: Weighted) -> Estimate | None:
     scatter = known.worths.squares - 2 * mean * known.product + mean * mean * squares
     most = mean * (1 - mean)
     n = max(int(whole * whole * min(1 / squares, most / scatter if scatter > 0 else 1)), 1)
-    return estimate(Sums(n=n, total=n * mean, squares=n * mean))
+    return estimate_mean(MomentSums(n=n, total=n * mean, squares=n * mean))
 
 
 def _weight(probability: float) -> float:

@@ -9,7 +9,7 @@ _NORMAL = 20.0
 """Beta distributions with both parameters above this are as good as normal."""
 
 
-class Chance:
+class SeededRandom:
     """A stream of draws; two of the same seed draw the same."""
 
     def __init__(self, seed: str) -> None:

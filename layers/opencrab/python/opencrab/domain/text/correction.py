@@ -8,7 +8,7 @@ would count against an answer that was right.
 import re
 from datetime import timedelta
 
-from opencrab.domain.text.terms import telling, terms
+from opencrab.domain.text.terms import content_terms, text_terms
 
 AGAIN_WITHIN = timedelta(minutes=30)
 """Who asks the same thing later than this may want to know it anew."""
@@ -52,7 +52,7 @@ _DOUBTS = (
 """Who asks to be told of what is wrong corrects nothing."""
 
 
-def corrects(text: str) -> bool:
+def is_correction(text: str) -> bool:
     """Whether a message begins or says that what was answered before it is not right."""
     said = text[:_READ].strip().casefold().replace("\u2019", "'")
     # The patterns are kept compiled by `re` from the first message on: most starts can save that.
@@ -61,15 +61,15 @@ def corrects(text: str) -> bool:
     return re.search(_CONTAINS, said) is not None and re.search(_DOUBTS, said) is None
 
 
-def says_again(text: str, before: str) -> bool:
+def repeats_earlier_message(text: str, before: str) -> bool:
     """Whether a message says nearly the same as an earlier one of the same person.
 
     All their terms are alike, and so are those that say what it is about.
     """
-    now, then = terms(text), terms(before)
+    now, then = text_terms(text), text_terms(before)
     if min(len(now), len(then)) < LEAST_TERMS:
         return False
-    return _alike(now, then) and _alike(telling(text), telling(before))
+    return _alike(now, then) and _alike(content_terms(text), content_terms(before))
 
 
 def _alike(now: frozenset[str], then: frozenset[str]) -> bool:

@@ -40,7 +40,7 @@ _NEVER_FIRST = frozenset(
 _BMP = "\uffff"
 
 
-def pieces(text: str, limit: int = LIMIT) -> tuple[str, ...]:
+def split_message(text: str, limit: int = LIMIT) -> tuple[str, ...]:
     """The text as messages of at most `limit` units each, none of them blank.
 
     Nothing is lost but white space where it is cut. A block of code that is longer than a message
@@ -53,10 +53,10 @@ def pieces(text: str, limit: int = LIMIT) -> tuple[str, ...]:
     return tuple(_Cutting(text, limit).pieces())
 
 
-def beginning(text: str, limit: int) -> str:
+def first_message_piece(text: str, limit: int) -> str:
     """The first piece of a text, which says with an ellipsis that it goes on."""
-    found = pieces(text, limit)
-    return text if len(found) <= 1 else f"{pieces(text, limit - 2)[0]}\n…"
+    found = split_message(text, limit)
+    return text if len(found) <= 1 else f"{split_message(text, limit - 2)[0]}\n…"
 
 
 def _units(text: str) -> int:

@@ -15,13 +15,13 @@ _BLANK = re.compile(
 """Characters that show as nothing although Unicode counts them among letters and marks."""
 
 
-def visible(text: str) -> str:
+def visible_text(text: str) -> str:
     """A text without characters that hide, reorder or carry something unseen; lines stay."""
     lines = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n")
     shown = (c for c in lines if c in _KEPT or unicodedata.category(c) not in _HIDDEN)
     return _BLANK.sub("", "".join(shown)).strip()
 
 
-def on_one_line(text: str) -> str:
+def text_on_one_line(text: str) -> str:
     """The same on one line, each gap a single space."""
-    return " ".join(visible(text).split())
+    return " ".join(visible_text(text).split())

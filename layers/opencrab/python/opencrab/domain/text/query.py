@@ -40,7 +40,7 @@ _COMMON_PAIRS = """
 
 
 @dataclass(frozen=True)
-class Question:
+class ParsedQuery:
     """What is looked for: distinct terms, the speakers named, and whether it is about a time."""
 
     terms: tuple[str, ...]
@@ -48,7 +48,7 @@ class Question:
     asks_when: bool = False
 
 
-def question(text: str, speakers: Iterable[str] = ()) -> Question:
+def parse_search_query(text: str, speakers: Iterable[str] = ()) -> ParsedQuery:
     """A query as it is asked; `speakers` are the names of those whom whoever asks may hear.
 
     A speaker is named when all terms of the name are in the query; then the name is not looked for
@@ -66,7 +66,7 @@ def question(text: str, speakers: Iterable[str] = ()) -> Question:
     telling = _but(terms, _common_pairs())
     if len(telling) >= _ENOUGH:
         terms = telling
-    return Question(terms=_ends(terms), named=names, asks_when=bool(_when().search(text)))
+    return ParsedQuery(terms=_ends(terms), named=names, asks_when=bool(_when().search(text)))
 
 
 def named_speakers(text: str, speakers: Iterable[str]) -> frozenset[str]:
@@ -76,12 +76,12 @@ def named_speakers(text: str, speakers: Iterable[str]) -> frozenset[str]:
     return frozenset(name for name, parts in terms if parts and parts <= asked)
 
 
-def tells_time(text: str) -> bool:
+def has_time_word(text: str) -> bool:
     """Whether a text has a word of time, as an answer to a question for one does."""
     return bool(_time().search(text))
 
 
-def is_common(text: str) -> bool:
+def has_only_common_words(text: str) -> bool:
     """Whether a text has nothing but words and pairs that nearly everybody uses."""
     left = _commonest().sub("", unicodedata.normalize("NFKC", text).casefold())
     return not any(map(str.isalnum, left))

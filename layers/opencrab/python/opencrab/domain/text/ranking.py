@@ -22,7 +22,7 @@ _HALF_LIFE_DAYS = 30.0
 _LEAST, _SPREAD = 0.8, 0.4
 
 
-class Candidate(NamedTuple):
+class RankingCandidate(NamedTuple):
     """A row as far as ranking needs to know it.
 
     `key` is the index's own; `place` numbers the rows of one session without gaps of its making.
@@ -42,22 +42,22 @@ class Candidate(NamedTuple):
     why: tuple[str, ...] = ("words",)
 
 
-class Ranked(NamedTuple):
+class RankedRow(NamedTuple):
     """A candidate with its final score, and why it has that."""
 
-    candidate: Candidate
+    candidate: RankingCandidate
     score: float
     why: tuple[str, ...]
 
 
-def rank_candidates(
-    candidates: Iterable[Candidate],
+def rank_search_candidates(
+    candidates: Iterable[RankingCandidate],
     *,
     named: frozenset[str],
     asks_when: bool,
     now: datetime,
     limit: int,
-) -> tuple[Ranked, ...]:
+) -> tuple[RankedRow, ...]:
     """The best of the hits and of their neighbours, best first.
 
     Equal ones come in the order of session and place: the same rows give the same answer in
@@ -75,7 +75,7 @@ def rank_candidates(
     return tuple(found[:limit])
 
 
-def least_lent(
+def least_neighbour_score(
     scores: Iterable[float], named: frozenset[str], *, asks_when: bool, limit: int
 ) -> float:
     """What a row that is no hit itself must be lent to be among the best at all.
@@ -91,7 +91,7 @@ def least_lent(
 
 
 def _neighbour_scores(
-    listed: list[Candidate], spoken: Mapping[tuple[str, int], Candidate]
+    listed: list[RankingCandidate], spoken: Mapping[tuple[str, int], RankingCandidate]
 ) -> dict[int | str, float]:
     """What each row gets from its neighbours."""
     lent = dict[int | str, float]()
@@ -106,8 +106,8 @@ def _neighbour_scores(
 
 
 def _rank_candidate(
-    each: Candidate, lent: float, *, named: frozenset[str], asks_when: bool, now: datetime
-) -> Ranked:
+    each: RankingCandidate, lent: float, *, named: frozenset[str], asks_when: bool, now: datetime
+) -> RankedRow:
     why: list[str] = []
     if each.score > 0:
         why.extend(each.why)
@@ -123,9 +123,9 @@ def _rank_candidate(
     score *= _LEAST + _SPREAD * each.importance
     days = max((now - each.at).total_seconds(), 0.0) / 86_400
     score *= 1 + _RECENT * 0.5 ** (days / _HALF_LIFE_DAYS)
-    return Ranked(each, score, tuple(why))
+    return RankedRow(each, score, tuple(why))
 
 
-def _order(each: Ranked) -> tuple[float, str, int, str]:
+def _order(each: RankedRow) -> tuple[float, str, int, str]:
     candidate = each.candidate
     return -each.score, candidate.session_id, candidate.place, str(candidate.key)

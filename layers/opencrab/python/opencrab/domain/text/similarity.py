@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
-from opencrab.domain.text.terms import telling, terms
+from opencrab.domain.text.terms import content_terms, text_terms
 
 NEARLY_ALL = 0.8
 """Share of words that a near duplicate has in common with the longer one: one word more in five
@@ -26,7 +26,7 @@ ALIKE = 0.75
 """How much of their terms two texts have in common that say the same."""
 
 
-class Relation(StrEnum):
+class TextRelation(StrEnum):
     """What one text is to another."""
 
     SAME = "same"
@@ -36,7 +36,7 @@ class Relation(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Gist:
+class TextClaim:
     """What a text claims: its words in order, its numbers and dates, and whether it denies.
 
     `letters` is the text without what nobody hears: case, width, spaces, punctuation.
@@ -48,7 +48,7 @@ class Gist:
     denies: bool
 
 
-def gist(text: str) -> Gist:
+def claim_of_text(text: str) -> TextClaim:
     """What a text claims."""
     folded = _normalize_text(text)
     plain = _harmless().sub(" ", _duty().sub(" 必要 ", folded))
@@ -57,28 +57,28 @@ def gist(text: str) -> Gist:
     bare, denials = _denial().subn(" ", told)
     values = frozenset(_value(match) for match in _values().finditer(bare))
     words = tuple(_words(_values().sub(" ", bare)))
-    return Gist(_unheard().sub("", folded), words, values, denies=denials > 0)
+    return TextClaim(_unheard().sub("", folded), words, values, denies=denials > 0)
 
 
-def relation(one: Gist, other: Gist) -> Relation:
+def relation_of_claims(one: TextClaim, other: TextClaim) -> TextRelation:
     """What two texts are to each other, whichever comes first."""
     if one.letters == other.letters:
-        return Relation.SAME
+        return TextRelation.SAME
     shorter, longer = sorted((len(one.words), len(other.words)))
     if not shorter or shorter / longer < SAME_SUBJECT:
-        return Relation.OTHER
+        return TextRelation.OTHER
     common = _in_common(one.words, other.words)
     same_subject = common / (shorter + longer - common) >= SAME_SUBJECT
     clash = not (one.values <= other.values or other.values <= one.values)
     if clash or one.denies is not other.denies:
-        return Relation.CONTRARY if same_subject else Relation.OTHER
+        return TextRelation.CONTRARY if same_subject else TextRelation.OTHER
     if common < shorter or shorter / longer < NEARLY_ALL:
-        return Relation.OTHER
+        return TextRelation.OTHER
     whole = _loses_nothing(one, other) or _loses_nothing(other, one)
-    return Relation.NEAR if whole else Relation.OTHER
+    return TextRelation.NEAR if whole else TextRelation.OTHER
 
 
-def says_more(one: Gist, other: Gist) -> bool:
+def has_more_words(one: TextClaim, other: TextClaim) -> bool:
     """Whether one text has more words and numbers than another."""
     return len(one.words) + len(one.values) > len(other.words) + len(other.values)
 
@@ -98,7 +98,7 @@ class TextTerms:
     @classmethod
     def of(cls, text: str) -> "TextTerms":
         """The words of a text."""
-        return cls(terms(text), telling(text), _turns(text))
+        return cls(text_terms(text), content_terms(text), _turns(text))
 
     def like(self, other: "TextTerms") -> float:
         """How alike two texts are, 0 to 1; little words and endings alone make nothing so."""
@@ -106,10 +106,12 @@ class TextTerms:
             return 0.0
         if min(len(self.terms), len(other.terms)) < _LEAST_TERMS:
             return 0.0
-        return min(dice(self.terms, other.terms), dice(self.telling, other.telling))
+        return min(
+            dice_coefficient(self.terms, other.terms), dice_coefficient(self.telling, other.telling)
+        )
 
 
-def dice(one: frozenset[str], other: frozenset[str]) -> float:
+def dice_coefficient(one: frozenset[str], other: frozenset[str]) -> float:
     """How much two sets have in common, 0 to 1 (Dice 1945); an empty one is like nothing."""
     return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
 
@@ -120,7 +122,7 @@ def _normalize_text(text: str) -> str:
     return text.replace("’", "'").replace("−", "-")
 
 
-def _loses_nothing(one: Gist, other: Gist) -> bool:
+def _loses_nothing(one: TextClaim, other: TextClaim) -> bool:
     """Whether one text has all the numbers, and no fewer words, than the other."""
     return len(one.words) >= len(other.words) and one.values >= other.values
 
@@ -343,7 +345,7 @@ def _negated_words(words: list[str]) -> Iterator[str]:
     """What each negation of an English text is about: the next word that tells anything."""
     for place, word in enumerate(words):
         if word in _NEGATING or word.endswith("n't"):
-            following = (min(telling(each), default="") for each in words[place + 1 :])
+            following = (min(content_terms(each), default="") for each in words[place + 1 :])
             yield next(filter(None, following), "")
 
 

@@ -19,7 +19,7 @@ _STOP_WORDS = frozenset(_LITTLE_WORDS.split())
 _SHORTEST_WORD = 3
 
 
-def terms(text: str) -> frozenset[str]:
+def text_terms(text: str) -> frozenset[str]:
     """Words as they are; of writing without spaces every two neighbouring characters.
 
     Width, case and other spellings of the same characters make no difference. A single character
@@ -28,10 +28,10 @@ def terms(text: str) -> frozenset[str]:
     return frozenset(_extract_terms(text, alone_only=True))
 
 
-def telling(text: str) -> frozenset[str]:
+def content_terms(text: str) -> frozenset[str]:
     """The terms that say what a text is about: no particles, endings, numbers or little words."""
     found = set[str]()
-    for term in terms(text):
+    for term in text_terms(text):
         if term.isascii():
             word = term[:-1] if len(term) > _SHORTEST_WORD and term.endswith("s") else term
             if len(word) >= _SHORTEST_WORD and not word.isdigit() and term not in _STOP_WORDS:
@@ -41,7 +41,7 @@ def telling(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def share(sought: frozenset[str], text: str) -> float:
+def share_of_terms(sought: frozenset[str], text: str) -> float:
     """Which part of the terms sought a text has, from 0 to 1."""
     if not sought:
         return 0.0

@@ -17,7 +17,7 @@ _STEPS = 127
 _LENGTH = struct.Struct("<f")
 
 
-class Compact(NamedTuple):
+class QuantizedVector(NamedTuple):
     """A vector of small numbers: the signs of its parts, and the parts in 255 steps.
 
     `bits` tell cheaply which vectors may be near. `body` begins with the length of its steps.
@@ -32,7 +32,7 @@ class Compact(NamedTuple):
         return len(self.body) - _LENGTH.size
 
 
-def compact(vector: Sequence[float]) -> Compact:
+def quantize_vector(vector: Sequence[float]) -> QuantizedVector:
     """A vector in a byte and a bit for each part; its length does not matter.
 
     A vector without a direction, such as one that is all zeros, is near nothing.
@@ -44,10 +44,10 @@ def compact(vector: Sequence[float]) -> Compact:
     signs = "".join("1" if part > 0 else "0" for part in vector)
     bits = int(signs or "0", 2).to_bytes((len(signs) + 7) // 8, "big")
     length = math.sqrt(sum(map(mul, steps, steps)))
-    return Compact(bits, _LENGTH.pack(length) + struct.pack(f"{len(steps)}b", *steps))
+    return QuantizedVector(bits, _LENGTH.pack(length) + struct.pack(f"{len(steps)}b", *steps))
 
 
-def cosine(one: bytes, other: bytes) -> float:
+def cosine_similarity(one: bytes, other: bytes) -> float:
     """How near two bodies are: 1 for the same direction, 0 for nothing in common.
 
     0 too where they cannot be compared, as they were made by different models.
@@ -59,7 +59,7 @@ def cosine(one: bytes, other: bytes) -> float:
     return float(sum(map(mul, mine, theirs)) / lengths)
 
 
-def fuse_scores(words: Mapping[int, float], near: Mapping[int, float]) -> dict[int, float]:
+def fuse_search_scores(words: Mapping[int, float], near: Mapping[int, float]) -> dict[int, float]:
     """Scores by words and cosines as one score for each row, 0 left out.
 
     Both are shares of their best: what fits best by one of them stays ahead of what is only listed

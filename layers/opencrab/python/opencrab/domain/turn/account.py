@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from opencrab.domain.turn.record import (
+    ActionCall,
     ActionIntent,
-    Answer,
     ApprovalDecision,
     ApprovalRequest,
-    Call,
+    BlobPointer,
     CallResult,
     CallState,
+    ModelAnswer,
     ModelIntent,
     ModelResult,
-    Pointer,
     Record,
 )
 from opencrab.domain.turn.turn import Turn
@@ -34,7 +34,7 @@ class CallAccount:
     begun or asked for; `seconds` are known where both ends were recorded.
     """
 
-    call: Call
+    call: ActionCall
     state: str = "pending"
     begun_at: datetime | None = None
     ended_at: datetime | None = None
@@ -69,7 +69,7 @@ class StepAccount:
     calls: list[CallAccount] = field(default_factory=list)
 
     @property
-    def answer(self) -> Answer | None:
+    def answer(self) -> ModelAnswer | None:
         """What the model answered, if it did."""
         return None if self.result is None else self.result.answer
 
@@ -145,7 +145,7 @@ class TurnAccount:
                 for call in self.steps[-1].calls if self.steps else ():
                     if call.call.id == record.call_id:
                         self._go_on(call, record, at)
-            case Pointer():
+            case BlobPointer():
                 raise AssertionError(f"a pointer must be resolved before it is read: {record.n}")
 
     def _go_on(

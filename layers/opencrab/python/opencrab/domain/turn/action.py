@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.models.routing import ModelChosen
 from opencrab.domain.value import Value
 
@@ -164,14 +164,14 @@ class ActionResult(Value):
     error: str | None = None
     side_effects: tuple[SideEffect, ...] = ()
     taint: bool = False
-    facts: tuple[Fact, ...] = Field(default=(), exclude=True)
+    facts: tuple[Document, ...] = Field(default=(), exclude=True)
 
     @classmethod
     def done(cls, *side_effects: Any, **data: Any) -> "ActionResult":
         """A success with its data and side effects."""
         return cls(success=True, data=data, side_effects=side_effects)
 
-    def keeping(self, *facts: Fact) -> "ActionResult":
+    def keeping(self, *facts: Document) -> "ActionResult":
         """The same result, with facts to be written together with it."""
         return self.replaced(facts=(*self.facts, *facts))
 

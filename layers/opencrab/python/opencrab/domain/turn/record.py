@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator
 
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.models.fault import Fault, Unanswered
-from opencrab.domain.models.routing import Basis, Use
+from opencrab.domain.models.fault import Fault, ModelCallFailed
+from opencrab.domain.models.routing import RoutingBasis, Use
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import MicroUsd, Received, Value, is_json
@@ -26,7 +26,7 @@ class CallState(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Call(Value):
+class ActionCall(Value):
     """One action that the model asks for; `arguments` is None when they could not be read.
 
     Arguments that JSON cannot carry (NaN, half an emoji, endless nesting) count as unread: they
@@ -54,14 +54,14 @@ USE_ACTION = "use_action"
 """The action behind which those lie that a model was not told of one by one."""
 
 
-def action_name(call: Call) -> str:
+def action_name(call: ActionCall) -> str:
     """The name of the action that a call is about, be it wrapped or not."""
     if call.name != USE_ACTION or call.arguments is None:
         return call.name
     return str(call.arguments.get("name", ""))[:100]
 
 
-def called_with(call: Call) -> dict[str, Any] | None:
+def action_arguments(call: ActionCall) -> dict[str, Any] | None:
     """The arguments for that action; None when they cannot be read."""
     if call.name != USE_ACTION or call.arguments is None:
         return call.arguments
@@ -76,7 +76,7 @@ class Reflection(Value):
     intent: Received = ""
 
 
-class Answer(Value):
+class ModelAnswer(Value):
     """What a model answered: words, calls, or both.
 
     `replay` is what its vendor wants back unread with the next request of the same turn, such as
@@ -85,7 +85,7 @@ class Answer(Value):
     """
 
     text: Received = ""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ActionCall, ...] = ()
     thought: Reflection | None = None
     memory_update: Received | None = None
     model: Received = ""
@@ -117,12 +117,12 @@ class ModelIntent(Value):
     chosen_by: str = "default"
     probability: float = 1.0
     price: Price | None = None
-    basis: Basis | None = None
+    basis: RoutingBasis | None = None
     skills: tuple[str, ...] = ()
     skills_offered: tuple[str, ...] = ()
     skills_held: tuple[str, ...] = ()
 
-    def cost_of(self, answer: Answer) -> MicroUsd:
+    def cost_of(self, answer: ModelAnswer) -> MicroUsd:
         """What an answer cost; one that does not say how many tokens it took costs the reservation.
 
         So do words that nobody counted.
@@ -135,7 +135,7 @@ class ModelIntent(Value):
             return self.reserved
         return self.price.cost(usage)
 
-    def cost_of_failure(self, error: Unanswered) -> MicroUsd:
+    def cost_of_failure(self, error: ModelCallFailed) -> MicroUsd:
         """What a failed call cost: as its vendor says, else the reservation if it may be billed."""
         if error.usage is not None and error.usage.is_counted and self.price is not None:
             return self.price.cost(error.usage)
@@ -151,7 +151,7 @@ class ModelResult(Value):
     kind: Literal["model_result"] = "model_result"
     n: int
     state: CallState
-    answer: Answer | None = None
+    answer: ModelAnswer | None = None
     error: Received | None = None
     fault: Fault | None = None
     usage: Usage | None = None
@@ -217,7 +217,7 @@ class ApprovalDecision(Value):
     reason: str = ""
 
 
-class Pointer(Value):
+class BlobPointer(Value):
     """A result too large for the journal; its body lies elsewhere under its own hash."""
 
     kind: Literal["pointer"] = "pointer"
@@ -233,13 +233,13 @@ Record = Annotated[
     | CallResult
     | ApprovalRequest
     | ApprovalDecision
-    | Pointer,
+    | BlobPointer,
     Field(discriminator="kind"),
 ]
 
 _LETTERS = {"model_intent": "I", "action_intent": "I", "approval_request": "I"}
 
 
-def record_key(record: "Record") -> str:
+def turn_record_key(record: "Record") -> str:
     """Where a record lies in its turn: number and I (intent) or R (result)."""
     return f"{record.n:04d}{_LETTERS.get(record.kind, 'R')}"

@@ -56,7 +56,7 @@ class ThinkContext(Value):
         return Use.TOOL_CALLING if self.acting else Use.CONVERSATION
 
 
-def level(complexity: float) -> str:
+def complexity_level(complexity: float) -> str:
     """A complexity as a word, for reports: simple, medium or complex."""
     if complexity > COMPLEX:
         return "complex"

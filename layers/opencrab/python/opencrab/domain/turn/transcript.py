@@ -5,19 +5,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from opencrab.domain.access.authority import Source
-from opencrab.domain.conversation.loop_guard import marks_of
+from opencrab.domain.conversation.loop_guard import minhash_of
 from opencrab.domain.conversation.session import Phase, Session, SessionChange
 from opencrab.domain.models.fault import Fault
-from opencrab.domain.models.routing import Basis, Duration, ModelChosen
+from opencrab.domain.models.routing import Duration, ModelChosen, RoutingBasis
 from opencrab.domain.turn.action import ActionResult, SideEffect, SkillUsed, Spoke
 from opencrab.domain.turn.record import (
+    ActionCall,
     ActionIntent,
-    Answer,
     ApprovalDecision,
     ApprovalRequest,
-    Call,
     CallResult,
     CallState,
+    ModelAnswer,
     ModelIntent,
     ModelResult,
     Record,
@@ -26,16 +26,16 @@ from opencrab.domain.turn.turn import Turn
 
 
 @dataclass(frozen=True)
-class Step:
+class TurnStep:
     """One model call that answered, what it had newly heard, and how its calls ended."""
 
     n: int
-    answer: Answer
+    answer: ModelAnswer
     heard: tuple[str, ...] = ()
     results: dict[str, CallResult] = field(default_factory=dict)
 
     @property
-    def pending(self) -> Call | None:
+    def pending(self) -> ActionCall | None:
         """The first call without a result: calls of a step run in order."""
         return next((call for call in self.answer.calls if call.id not in self.results), None)
 
@@ -46,7 +46,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Attempt:
+class ModelAttempt:
     """A model call of the current step that failed, and why; `error` is for people."""
 
     model: str
@@ -65,14 +65,14 @@ class Transcript:
     happened; both give the same transcript.
     """
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[TurnStep] = field(default_factory=list)
     open_intent: ModelIntent | ActionIntent | None = None
     approval: ApprovalRequest | None = None
     decision: ApprovalDecision | None = None
-    attempts: list[Attempt] = field(default_factory=list)
+    attempts: list[ModelAttempt] = field(default_factory=list)
     failed_calls: int = 0
     asked: list[tuple[ModelIntent, ModelResult]] = field(default_factory=list)
-    basis: Basis | None = None
+    basis: RoutingBasis | None = None
     first_call: ModelIntent | None = None
     choices: list[ModelChosen] = field(default_factory=list)
     skills_asked: list[str] = field(default_factory=list)
@@ -125,7 +125,7 @@ class Transcript:
         return count
 
     @property
-    def ended_calls(self) -> Iterator[tuple[Call, ActionResult]]:
+    def ended_calls(self) -> Iterator[tuple[ActionCall, ActionResult]]:
         """The calls that have a result, with it, in the order in which they were made."""
         for step in self.steps:
             for call in step.answer.calls:
@@ -144,11 +144,11 @@ class Transcript:
         return any(effect.kind == "declared_done" for effect in self.effects)
 
     @property
-    def pending(self) -> Call | None:
+    def pending(self) -> ActionCall | None:
         """The call to run next, if the last step still has one."""
         return self.steps[-1].pending if self.steps else None
 
-    def approves(self, call: Call) -> bool | None:
+    def approves(self, call: ActionCall) -> bool | None:
         """What a human decided about exactly this call; None when nobody was asked about it."""
         decision = self.decision
         if decision is None or decision.call_id != call.id:
@@ -160,14 +160,14 @@ class Transcript:
         if isinstance(intent, ModelIntent):
             self.asked.append((intent, record))
         if record.state is CallState.COMPLETED and record.answer is not None:
-            self.steps.append(Step(record.n, record.answer, self._heard_now))
+            self.steps.append(TurnStep(record.n, record.answer, self._heard_now))
             self._heard_now = ()
             self.attempts = []
         elif record.state is CallState.FAILED:
             self.failed_calls += 1
             if isinstance(intent, ModelIntent):
                 fault = record.fault or Fault.SERVER_ERROR
-                self.attempts.append(Attempt(intent.model, fault, record.error or ""))
+                self.attempts.append(ModelAttempt(intent.model, fault, record.error or ""))
 
     def _call_result(self, record: CallResult) -> None:
         self.open_intent = None
@@ -201,7 +201,7 @@ def session_change(
         floor=header.hops if header.source is Source.PEER else None,
         speeches=len(spoken),
         characters=sum(map(len, spoken)),
-        marks=marks_of("\n".join(spoken)) if spoken and session.discusses else (),
+        marks=minhash_of("\n".join(spoken)) if spoken and session.discusses else (),
         spent_micro_usd=header.spent,
         phase=_set_phase(transcript),
     )

@@ -13,12 +13,12 @@ from opencrab.domain.errors import Exhausted
 from opencrab.domain.money.budget import (
     INSTALLATION,
     WHOLE,
-    Draw,
+    BudgetDraw,
     Limits,
-    agent_scope,
-    heartbeat_scope,
-    public_scope,
-    session_scope,
+    agent_budget_scope,
+    heartbeat_budget_scope,
+    public_budget_scope,
+    session_budget_scope,
 )
 from opencrab.domain.value import Identifier, MicroUsd, Value
 
@@ -204,7 +204,7 @@ class Turn(Value):
         """The header after a reservation became a cost: the difference is allowance again."""
         return self.replaced(allowance=self.allowance + reserved - cost, spent=self.spent + cost)
 
-    def returns(self, today: str) -> tuple[Draw, ...]:
+    def returns(self, today: str) -> tuple[BudgetDraw, ...]:
         """How a closing turn settles with the days that its money came from.
 
         What is left goes back, newest day first, to the last two days that it drew from: a turn
@@ -224,7 +224,7 @@ class Turn(Value):
             days[block.day] = days.get(block.day, 0) - back
             rest -= back
         return tuple(
-            Draw(scope=scope, day=day, micro_usd=change, limit_micro_usd=None)
+            BudgetDraw(scope=scope, day=day, micro_usd=change, limit_micro_usd=None)
             for scope, day, change in _per_budget(self.budgets(), days)
         )
 
@@ -235,7 +235,7 @@ class Turn(Value):
 
     def budgets(self) -> tuple[str, ...]:
         """The scopes of all budgets that this turn draws from."""
-        return (agent_scope(self.agent_id), INSTALLATION, *(self.scopes or ()))
+        return (agent_budget_scope(self.agent_id), INSTALLATION, *(self.scopes or ()))
 
     def block_for(self, reservation: MicroUsd, day: str, limits: Limits) -> Block | None:
         """The block to draw so that a reservation fits; None when the allowance already covers it.
@@ -260,29 +260,31 @@ class Turn(Value):
         # first release have blocks and no scopes.
         if self.scopes is not None or self.blocks:
             return self.scopes or ()
-        session = session_scope(self.session_id) if limits.session_micro_usd is not None else None
+        session = (
+            session_budget_scope(self.session_id) if limits.session_micro_usd is not None else None
+        )
         unasked = self.source is Source.HEARTBEAT
-        beats = heartbeat_scope(self.agent_id) if unasked else None
-        public = None if self.public_payer is None else public_scope(self.public_payer)
+        beats = heartbeat_budget_scope(self.agent_id) if unasked else None
+        public = None if self.public_payer is None else public_budget_scope(self.public_payer)
         return tuple(scope for scope in (session, beats, public) if scope is not None)
 
 
-def draws_for(
+def budget_draws_for_turn(
     turn: Turn, block: Block, limits: Limits, agent_limit: MicroUsd | None
-) -> tuple[Draw, ...]:
+) -> tuple[BudgetDraw, ...]:
     """One block taken from every budget that a turn is subject to."""
     agent_day = limits.agent_day(agent_limit)
     most = {
-        agent_scope(turn.agent_id): agent_day,
+        agent_budget_scope(turn.agent_id): agent_day,
         INSTALLATION: limits.installation_day_micro_usd,
-        session_scope(turn.session_id): limits.session_micro_usd,
-        heartbeat_scope(turn.agent_id): agent_day * limits.heartbeat_percent // 100,
+        session_budget_scope(turn.session_id): limits.session_micro_usd,
+        heartbeat_budget_scope(turn.agent_id): agent_day * limits.heartbeat_percent // 100,
     }
     if turn.public_payer is not None:
-        most[public_scope(turn.public_payer)] = limits.public_user_day_micro_usd
-    scopes = (agent_scope(turn.agent_id), INSTALLATION, *block.scopes)
+        most[public_budget_scope(turn.public_payer)] = limits.public_user_day_micro_usd
+    scopes = (agent_budget_scope(turn.agent_id), INSTALLATION, *block.scopes)
     return tuple(
-        Draw(
+        BudgetDraw(
             scope=scope,
             day=_budget_day(scope, block.day),
             micro_usd=block.micro_usd,

@@ -58,7 +58,7 @@ Usage = Mapping[Meter, Decimal]
 """How much of each was used."""
 
 
-class Tariff(Value):
+class MeterPrice(Value):
     """What one meter costs: `usd` for each `per` of it; `free` of it costs nothing each month."""
 
     usd: Amount
@@ -136,7 +136,7 @@ class Polling(Value):
         }
 
 
-class Sheet(Value):
+class PriceSheet(Value):
     """AWS's prices in one region, and how much of each meter an installation was counted to use.
 
     `heartbeat` is the sweep of each minute, `beat` an agent's own, every `beat_seconds`, which
@@ -145,7 +145,7 @@ class Sheet(Value):
     """
 
     region: str
-    prices: dict[Meter, Tariff]
+    prices: dict[Meter, MeterPrice]
     standing: dict[Meter, Amount]
     polling: Polling
     heartbeat: WorkUsage
@@ -233,8 +233,8 @@ class CostEstimate(Value):
     month: Bill
 
 
-def estimate(
-    sheet: Sheet, turns: int, *, model_seconds: int | None = None, waiting: bool = False
+def estimate_aws_cost(
+    sheet: PriceSheet, turns: int, *, model_seconds: int | None = None, waiting: bool = False
 ) -> CostEstimate:
     """What an installation costs, if its turns are of the standard shape."""
     seconds = sheet.model_seconds if model_seconds is None else model_seconds
@@ -247,7 +247,7 @@ def estimate(
     )
 
 
-def _bill(sheet: Sheet, usage: Usage, onto: Usage | None = None) -> Bill:
+def _bill(sheet: PriceSheet, usage: Usage, onto: Usage | None = None) -> Bill:
     """The bill of a usage; `onto` is what was used already, and took of the free tier first."""
     before = onto or {}
     parts = []

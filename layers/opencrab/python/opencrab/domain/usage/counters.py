@@ -8,7 +8,7 @@ from pydantic import Field
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.models.routing import Use
 from opencrab.domain.turn.record import CallState
-from opencrab.domain.turn.task_type import level
+from opencrab.domain.turn.task_type import complexity_level
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import Value
 
@@ -19,7 +19,7 @@ KEPT, ACTIVE_KEPT = timedelta(days=400), timedelta(days=40)
 """How long a tally is kept after its last call, and how long it is that somebody was active."""
 
 
-class Cell(Value):
+class CounterCell(Value):
     """What calls have in common that are counted together; `complexity` is a level in words."""
 
     provider: str
@@ -39,7 +39,7 @@ class Cell(Value):
         return stable_id(self.provider, self.model, self.purpose, self.task_type, self.complexity)
 
 
-class Tally(Value):
+class DailyTally(Value):
     """An agent's calls of one day (UTC) in one cell.
 
     `counts` are whole numbers by name: calls, answered, failed, unknown; input, output, cached and
@@ -51,35 +51,35 @@ class Tally(Value):
 
     agent_id: str
     day: str
-    cell: Cell
+    cell: CounterCell
     counts: dict[str, int] = Field(default_factory=dict)
     hours: dict[int, dict[str, int]] = Field(default_factory=dict)
 
     @property
-    def key(self) -> tuple[str, str, Cell]:
+    def key(self) -> tuple[str, str, CounterCell]:
         """What is counted together."""
         return self.agent_id, self.day, self.cell
 
-    def __add__(self, other: "Tally") -> "Tally":
+    def __add__(self, other: "DailyTally") -> "DailyTally":
         """Both together; the key is the first one's."""
         hours = {
-            hour: sum_counts(self.hours.get(hour, {}), other.hours.get(hour, {}))
+            hour: sum_call_counts(self.hours.get(hour, {}), other.hours.get(hour, {}))
             for hour in {*self.hours, *other.hours}
         }
-        return self.replaced(counts=sum_counts(self.counts, other.counts), hours=hours)
+        return self.replaced(counts=sum_call_counts(self.counts, other.counts), hours=hours)
 
 
-def day_of(at: datetime) -> str:
+def tally_day(at: datetime) -> str:
     """The day of a moment, in UTC: days of tallies are those of budgets."""
     return at.astimezone(UTC).strftime("%Y-%m-%d")
 
 
-def sum_counts(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
+def sum_call_counts(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
     """Counts together."""
     return {name: first.get(name, 0) + second.get(name, 0) for name in (*first, *second)}
 
 
-def tally_of(row: UsageRow) -> Tally:
+def tally_of_call(row: UsageRow) -> DailyTally:
     """What one call counts; nothing of it is negative, whatever a vendor said."""
     counts = {
         "calls": 1,
@@ -101,24 +101,24 @@ def tally_of(row: UsageRow) -> Tally:
         counts |= {"first": row.first_token_ms, "first_timed": 1}
     counts = {name: count for name, count in counts.items() if count > 0}
     hourly = {name: counts[name] for name in HOURLY if name in counts}
-    return Tally(
+    return DailyTally(
         agent_id=row.agent_id,
-        day=day_of(row.at),
-        cell=Cell(
+        day=tally_day(row.at),
+        cell=CounterCell(
             provider=row.provider,
             model=row.model,
             purpose=row.purpose,
             task_type=row.task_type,
-            complexity=level(row.complexity),
+            complexity=complexity_level(row.complexity),
         ),
         counts=counts,
         hours={row.at.astimezone(UTC).hour: hourly},
     )
 
 
-def merge_tallies(tallies: Iterable[Tally]) -> tuple[Tally, ...]:
+def merge_tallies(tallies: Iterable[DailyTally]) -> tuple[DailyTally, ...]:
     """One tally for each key, in the order in which they come."""
-    together: dict[tuple[str, str, Cell], Tally] = {}
+    together: dict[tuple[str, str, CounterCell], DailyTally] = {}
     for tally in tallies:
         before = together.get(tally.key)
         together[tally.key] = tally if before is None else before + tally

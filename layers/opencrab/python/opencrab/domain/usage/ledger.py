@@ -12,7 +12,7 @@ from opencrab.domain.models.fault import Fault
 from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.turn.record import CallState, ModelIntent, ModelResult
-from opencrab.domain.turn.task_type import level
+from opencrab.domain.turn.task_type import complexity_level
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import MicroUsd, ShortText, Unit, Value
 
@@ -127,15 +127,15 @@ class UsageRow(Value):
     @property
     def id(self) -> str:
         """The row's metrics id: sorts by time, and is where the row is kept."""
-        return row_id(self.at, self.turn_id, self.n)
+        return ledger_row_id(self.at, self.turn_id, self.n)
 
 
-def row_id(at: datetime, turn_id: str, n: int) -> str:
+def ledger_row_id(at: datetime, turn_id: str, n: int) -> str:
     """The metrics id of a turn's call that ended at a time."""
-    return f"{row_time(at)}-{turn_id}-{n:04d}"
+    return f"{ledger_row_time(at)}-{turn_id}-{n:04d}"
 
 
-def row_time(at: datetime) -> str:
+def ledger_row_time(at: datetime) -> str:
     """A time (UTC) as ids of rows begin with it."""
     return at.strftime(_TIME)
 
@@ -146,24 +146,24 @@ _NEXT = "!"
 _ROW_ID = re.compile(r"[0-9]{8}T[0-9]{6}\.[0-9]{6}Z-[!-~]{1,128}-[0-9]{4,9}")
 
 
-def is_row_id(text: str) -> bool:
+def is_ledger_row_id(text: str) -> bool:
     """Whether a text can be the id of a row, there or not."""
     return _ROW_ID.fullmatch(text) is not None
 
 
-def row_bounds(
+def ledger_row_bounds(
     since: datetime | None, until: datetime | None, after: str | None, *, oldest_first: bool = False
 ) -> tuple[str, str]:
     """The ids of rows that are asked for: low <= id < high; raises Invalid for a foreign `after`.
 
     Where rows are read newest first, what comes after one lies before it in time.
     """
-    if after is not None and not is_row_id(after):
+    if after is not None and not is_ledger_row_id(after):
         raise Invalid(
             "this is no row's id", field="after", cure="give the id of the last row you have"
         )
-    low = row_time(since.astimezone(UTC)) if since else "0"
-    high = row_time(until.astimezone(UTC)) if until else ":"
+    low = ledger_row_time(since.astimezone(UTC)) if since else "0"
+    high = ledger_row_time(until.astimezone(UTC)) if until else ":"
     if after is None:
         return low, high
     return (max(low, after + _NEXT), high) if oldest_first else (low, min(high, after))
@@ -210,7 +210,7 @@ class Grouping(StrEnum):
             case Grouping.TASK_TYPE:
                 return row.task_type
             case Grouping.COMPLEXITY:
-                return level(row.complexity)
+                return complexity_level(row.complexity)
 
 
 class Summary(Value):
@@ -230,7 +230,7 @@ class Summary(Value):
     mean_quality: float | None = None
 
 
-def summary(rows: Iterable[UsageRow]) -> Summary:
+def usage_summary(rows: Iterable[UsageRow]) -> Summary:
     """Everything together."""
     listed = tuple(rows)
     states = [row.state for row in listed]
@@ -255,7 +255,7 @@ def group_usage(rows: Iterable[UsageRow], by: Grouping) -> dict[str, Summary]:
     groups: dict[str, list[UsageRow]] = {}
     for row in rows:
         groups.setdefault(by.key(row), []).append(row)
-    summaries = {key: summary(group) for key, group in groups.items()}
+    summaries = {key: usage_summary(group) for key, group in groups.items()}
     return dict(sorted(summaries.items(), key=lambda item: (-item[1].cost_micro_usd, item[0])))
 
 
@@ -264,7 +264,7 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return round(sum(known) / len(known), 3) if known else None
 
 
-def parts_of(key: str) -> tuple[str, str, str]:
+def parse_task_key(key: str) -> tuple[str, str, str]:
     """Purpose, type of task and model of such a name; models may have slashes of their own."""
     purpose, task_type, model = key.split("/", 2)
     return purpose, task_type, model

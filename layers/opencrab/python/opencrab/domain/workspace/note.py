@@ -93,7 +93,7 @@ class Note:
         return Note(self.body, tuple(fields), opening="---\n", closing="---\n")
 
 
-def note_of(text: str) -> Note:
+def parse_note(text: str) -> Note:
     """A file as front matter and body."""
     opening = _OPENING.match(text)
     if opening is None:
@@ -111,34 +111,34 @@ def note_of(text: str) -> Note:
     return Note(text)
 
 
-def title_of(note: Note, file_name: str) -> str:
+def note_title(note: Note, file_name: str) -> str:
     """How a note is called: by its front matter, its first large heading, or its file's name."""
     return note.value(TITLE) or _heading(note.body) or file_name
 
 
-def tags_of(note: Note) -> tuple[str, ...]:
+def note_tags(note: Note) -> tuple[str, ...]:
     """The tags without their hash signs; one line of them may be separated by commas."""
     parts = (part.strip().lstrip("#") for value in note.values(TAGS) for part in value.split(","))
     return tuple(part for part in parts if part)
 
 
-def summary_of(body: str) -> str:
+def note_summary(body: str) -> str:
     """The first line of prose, as it reads."""
-    for line in map(str.strip, outside_code(body).split("\n")):
+    for line in map(str.strip, text_outside_code(body).split("\n")):
         plain = (
             "" if _NO_PROSE.match(line) else _SHOWN_LINK.sub(r"\1", _MARKS.sub("", line, count=1))
         )
         if plain:
-            return truncate(plain, SUMMARY_CHARACTERS)
+            return truncate_note_text(plain, SUMMARY_CHARACTERS)
     return ""
 
 
-def truncate(text: str, characters: int) -> str:
+def truncate_note_text(text: str, characters: int) -> str:
     """At most so many characters."""
     return text if len(text) <= characters else f"{text[: characters - 1]}…"
 
 
-def outside_code(body: str) -> str:
+def text_outside_code(body: str) -> str:
     """The body with the lines of fenced code left empty; a fence never closed goes to the end."""
     lines, fence = list[str](), ""
     for line in body.split("\n"):
@@ -156,7 +156,7 @@ def outside_code(body: str) -> str:
 
 
 def _heading(body: str) -> str:
-    for line in outside_code(body).split("\n"):
+    for line in text_outside_code(body).split("\n"):
         text = line[2:].strip() if line.startswith("# ") else ""
         unclosed = text.rstrip("#")
         if unclosed[-1:].isspace() or not unclosed:

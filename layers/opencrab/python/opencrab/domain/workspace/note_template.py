@@ -22,7 +22,7 @@ def render_template(template: str, variables: Mapping[str, JsonValue]) -> str:
     return _PLACEHOLDER.sub(value, template)
 
 
-def has_placeholder(template: str, name: str) -> bool:
+def has_template_placeholder(template: str, name: str) -> bool:
     """Whether a value of this name has a place in the template."""
     return any(found.strip() == name for found in _PLACEHOLDER.findall(template))
 

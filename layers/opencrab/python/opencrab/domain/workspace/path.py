@@ -51,7 +51,7 @@ def is_workspace_path(path: str) -> bool:
         return False
 
 
-def agent_folder(agent_id: str) -> str:
+def workspace_folder_of_agent(agent_id: str) -> str:
     """An agent's id as a part of a path; raises Invalid for one that could lead elsewhere."""
     try:
         return _identifier().validate_python(agent_id)
@@ -63,12 +63,12 @@ def agent_folder(agent_id: str) -> str:
         ) from error
 
 
-def no_file(path: str) -> NotFound:
+def file_not_found_error(path: str) -> NotFound:
     """The refusal to tell of a file that is not there."""
     return NotFound(f"there is no file {path!r}", field="path", cure="list the workspace")
 
 
-def not_kept(path: str, version: str) -> NotFound:
+def file_version_gone_error(path: str, version: str) -> NotFound:
     """The refusal to tell of a version that is gone."""
     return NotFound(
         f"version {version!r} of file {path!r} is not kept",
@@ -77,7 +77,7 @@ def not_kept(path: str, version: str) -> NotFound:
     )
 
 
-def changed_by_others(path: str, *, is_gone: bool) -> Conflict:
+def file_conflict_error(path: str, *, is_gone: bool) -> Conflict:
     """The refusal to write over what others wrote."""
     became = "is gone" if is_gone else "is another one now"
     return Conflict(f"file {path!r} {became}", field="path", cure="read it again, then write")
@@ -88,7 +88,7 @@ def _identifier() -> TypeAdapter[str]:
     return TypeAdapter(Identifier)
 
 
-def twin_key(path: str) -> str:
+def path_collision_key(path: str) -> str:
     """What two paths have in common that some systems, or people, cannot tell apart."""
     folded = unicodedata.normalize("NFKC", path).casefold()
     return unicodedata.normalize("NFKC", folded)
@@ -107,9 +107,9 @@ class NamedFile(Value):
     path: str
 
 
-def name_key(path: str) -> str:
+def file_name_key(path: str) -> str:
     """The id of the fact that names a file."""
-    return content_hash(twin_key(path).encode())[:40]
+    return content_hash(path_collision_key(path).encode())[:40]
 
 
 def _normal(text: str) -> str:
@@ -146,7 +146,7 @@ def _check_segment(text: str, segment: str) -> None:
         raise _invalid(text, "has a name that ends in a dot or space", "take it away")
     if len(segment.encode()) > SEGMENT_BYTES:
         raise _invalid(text, f"has a name of over {SEGMENT_BYTES} bytes", "choose a shorter one")
-    if _DEVICE.fullmatch(twin_key(segment)):
+    if _DEVICE.fullmatch(path_collision_key(segment)):
         raise _invalid(text, f"has the name of a device, {segment!r}", "choose another one")
 
 

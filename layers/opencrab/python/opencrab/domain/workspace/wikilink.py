@@ -11,8 +11,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.workspace.note import ALIASES, TITLE, Note, outside_code
-from opencrab.domain.workspace.path import SEGMENT_BYTES, twin_key, workspace_path, workspace_prefix
+from opencrab.domain.workspace.note import ALIASES, TITLE, Note, text_outside_code
+from opencrab.domain.workspace.path import (
+    SEGMENT_BYTES,
+    path_collision_key,
+    workspace_path,
+    workspace_prefix,
+)
 
 VAULT = "vault"
 TEMPLATES = f"{VAULT}/templates"
@@ -40,7 +45,7 @@ class WikiLink:
 
 
 @dataclass(frozen=True)
-class Card:
+class NoteCard:
     """What one note goes by beside its path."""
 
     path: str
@@ -50,13 +55,13 @@ class Card:
 class NoteIndex:
     """Which note a name means, among these."""
 
-    def __init__(self, cards: Iterable[Card]) -> None:
+    def __init__(self, cards: Iterable[NoteCard]) -> None:
         self._tiers: tuple[dict[str, list[str]], ...] = ({}, {}, {})
         for card in cards:
-            path = name_key(card.path)
+            path = note_name_key(card.path)
             for tier, names in zip(
                 self._tiers,
-                ({path}, {path.rpartition("/")[2]}, {name_key(name) for name in card.names}),
+                ({path}, {path.rpartition("/")[2]}, {note_name_key(name) for name in card.names}),
                 strict=True,
             ):
                 for name in names - {""}:
@@ -68,7 +73,7 @@ class NoteIndex:
 
     def find(self, name: str) -> tuple[str, ...]:
         """The paths that a name may mean: one when it is clear, none when nothing goes by it."""
-        key = name_key(name)
+        key = note_name_key(name)
         return tuple(next((tier[key] for tier in self._tiers if key in tier), ()))
 
     def follow(self, link: WikiLink) -> tuple[str, ...]:
@@ -76,18 +81,18 @@ class NoteIndex:
         return (self.find(link.whole) if link.whole else ()) or self.find(link.target)
 
 
-def card_of(path: str, note: Note | None) -> Card:
+def note_card(path: str, note: Note | None) -> NoteCard:
     """What a note goes by; of one that was not read only the path is known."""
-    return Card(path, (*note.values(TITLE)[:1], *note.values(ALIASES)) if note else ())
+    return NoteCard(path, (*note.values(TITLE)[:1], *note.values(ALIASES)) if note else ())
 
 
-def name_key(text: str) -> str:
+def note_name_key(text: str) -> str:
     """What two spellings of the same name have in common."""
-    key = twin_key(text).strip()
+    key = path_collision_key(text).strip()
     return key.removeprefix(f"{VAULT}/").removesuffix(_SUFFIX).strip()
 
 
-def links_in(body: str) -> tuple[WikiLink, ...]:
+def wikilinks_in(body: str) -> tuple[WikiLink, ...]:
     """The links of a note, in order; what stands in code is none."""
     links = list[WikiLink]()
     for target, text in _LINK.findall(_without_code(body)):
@@ -107,13 +112,13 @@ def note_path(text: str) -> str:
     return workspace_path(f"{VAULT}/{name}{_SUFFIX}")
 
 
-def folder_path(text: str) -> str:
+def vault_folder_path(text: str) -> str:
     """A folder of the vault, named with or without `vault/`; raises Invalid."""
     name = _inner(text).strip("/")
     return VAULT if name in {"", VAULT} else workspace_prefix(f"{VAULT}/{name}")
 
 
-def titled_path(title: str, folder: str = "") -> str:
+def path_for_note_title(title: str, folder: str = "") -> str:
     """Where a new note of this title belongs; raises Invalid if nothing of it can name a file."""
     visible = "".join(
         " " if character.isspace() else character
@@ -125,10 +130,10 @@ def titled_path(title: str, folder: str = "") -> str:
     if not name.strip("-"):
         raise Invalid(f"title {title!r} cannot name a file", field="title", cure="use some letters")
     suffix = "" if name.casefold().endswith(_SUFFIX) else _SUFFIX
-    return linkable(workspace_path(f"{folder_path(folder)}/{name}{suffix}"))
+    return require_linkable_path(workspace_path(f"{vault_folder_path(folder)}/{name}{suffix}"))
 
 
-def linkable(path: str) -> str:
+def require_linkable_path(path: str) -> str:
     """The same path; raises Invalid where no link could be written to it."""
     bad = sorted(_NO_LINK.intersection(path))
     if bad:
@@ -136,27 +141,27 @@ def linkable(path: str) -> str:
     return path
 
 
-def file_name(path: str) -> str:
+def note_file_name(path: str) -> str:
     """A note's file name without its ending."""
     return _bare(path).rpartition("/")[2]
 
 
-def is_template(path: str) -> bool:
+def is_note_template(path: str) -> bool:
     """Whether a file is a template and no note: links and searches pass it by."""
-    return twin_key(path).startswith(f"{TEMPLATES}/")
+    return path_collision_key(path).startswith(f"{TEMPLATES}/")
 
 
-def written_link(path: str, index: NoteIndex, text: str = "") -> str:
+def shortest_wikilink(path: str, index: NoteIndex, text: str = "") -> str:
     """The shortest link that leads to a note and to no other; raises Invalid if there is none."""
     if _NO_LINK.intersection(text) - {"#"} or "\n" in text:
         raise Invalid("link_text is no plain line", field="link_text", cure="leave [ ] | ` out")
-    for name in (file_name(path), _bare(path).partition("/")[2], _bare(path), path):
+    for name in (note_file_name(path), _bare(path).partition("/")[2], _bare(path), path):
         if not _NO_LINK.intersection(name) and index.follow(WikiLink(name)) == (path,):
             return f"[[{name}|{text}]]" if text else f"[[{name}]]"
     raise Invalid(f"no link can name {path!r} clearly", cure="rename that note first")
 
 
-def in_context(body: str, link: str, context: str) -> str:
+def add_link_in_context(body: str, link: str, context: str) -> str:
     """The body with a link at the end of the line in which the context ends; raises Invalid."""
     wanted = context.strip()
     place = body.find(wanted) if wanted else -1
@@ -171,15 +176,15 @@ def in_context(body: str, link: str, context: str) -> str:
     return f"{body[:at]} {link}{body[at:]}"
 
 
-def context_line(body: str, context: str) -> str:
+def link_context_line(body: str, context: str) -> str:
     """The line in which the context ends, or nothing."""
     place = body.find(context.strip())
     return "" if place < 0 else body[_line_at(body, place + len(context.strip()))]
 
 
-def under_heading(body: str, link: str, headings: tuple[str, ...]) -> str:
+def add_link_under_heading(body: str, link: str, headings: tuple[str, ...]) -> str:
     """The body with a link in the list under one of these headings, else under the first, added."""
-    lines, plain = body.split("\n"), outside_code(body).split("\n")
+    lines, plain = body.split("\n"), text_outside_code(body).split("\n")
     start = next((n for n, line in enumerate(plain) if line.strip() in headings), None)
     if start is None:
         above = body.rstrip()
@@ -193,28 +198,32 @@ def under_heading(body: str, link: str, headings: tuple[str, ...]) -> str:
     return text if text.endswith("\n") else f"{text}\n"
 
 
-def with_path(note: Note, old: str, new: str) -> Note:
+def with_note_path(note: Note, old: str, new: str) -> Note:
     """A note under a new path, which still goes by every name that it had."""
     held = [*note.values(TITLE)[:1], *note.values(ALIASES)]
-    if note.value(TITLE) and file_name_of(note.value(TITLE)) == file_name(old):
-        note = note.holding(TITLE, file_name(new))
-    known = {name_key(new), name_key(file_name(new) + _SUFFIX), name_key(note.value(TITLE))}
+    if note.value(TITLE) and file_name_for_title(note.value(TITLE)) == note_file_name(old):
+        note = note.holding(TITLE, note_file_name(new))
+    known = {
+        note_name_key(new),
+        note_name_key(note_file_name(new) + _SUFFIX),
+        note_name_key(note.value(TITLE)),
+    }
     aliases = list[str]()
-    for name in (*held, _escape_link_name(file_name(old)), _path_spelled(old)):
-        if name_key(name) not in {*known, *map(name_key, aliases)}:
+    for name in (*held, _escape_link_name(note_file_name(old)), _path_spelled(old)):
+        if note_name_key(name) not in {*known, *map(note_name_key, aliases)}:
             aliases.append(name)
     return note.holding(ALIASES, tuple(aliases)) if aliases else note
 
 
-def file_name_of(title: str) -> str:
+def file_name_for_title(title: str) -> str:
     """The file name that a note of this title would have, or nothing."""
     try:
-        return file_name(titled_path(title))
+        return note_file_name(path_for_note_title(title))
     except Invalid:
         return ""
 
 
-def shadowed_name(before: NoteIndex, after: NoteIndex, old: str, new: str) -> str | None:
+def shadowed_note_name(before: NoteIndex, after: NoteIndex, old: str, new: str) -> str | None:
     """A name that would not mean the same note any more once `old` is called `new`, if any."""
     for name in sorted(before.names()):
         meant = _exactly(before, name)
@@ -244,16 +253,20 @@ def _bare(path: str) -> str:
 
 def _escape_link_name(name: str) -> str:
     """A name so that reading it takes nothing away from it."""
-    return f"{name}{_SUFFIX}" if name_key(name) != name_key(f"{VAULT}/{name}{_SUFFIX}") else name
+    return (
+        f"{name}{_SUFFIX}"
+        if note_name_key(name) != note_name_key(f"{VAULT}/{name}{_SUFFIX}")
+        else name
+    )
 
 
 def _path_spelled(path: str) -> str:
     short = _bare(path).partition("/")[2]
-    return short if name_key(short) == name_key(path) else path
+    return short if note_name_key(short) == note_name_key(path) else path
 
 
 def _without_code(body: str) -> str:
-    parts = (_without_spans(part) for part in _BLANK.split(outside_code(body)))
+    parts = (_without_spans(part) for part in _BLANK.split(text_outside_code(body)))
     return "\n\n".join(parts)
 
 

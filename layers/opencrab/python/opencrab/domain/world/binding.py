@@ -64,14 +64,14 @@ class Genome(Value):
     spawned_at: datetime
 
 
-class Sent(Value):
+class SentWorldMessage(Value):
     """A message that was sent and paid for: an answer names its nonce."""
 
     nonce: Nonce
     code: int
 
 
-class World(Value):
+class WorldBinding(Value):
     """An agent's place in a world.
 
     `key_id` is the SHA-256 of its public key and its name there, `keys` are the public keys of the
@@ -91,13 +91,13 @@ class World(Value):
     units: Annotated[int, Field(ge=0)] | None = None
     cycle: Annotated[int, Field(ge=0)] = 0
     state: dict[str, Any] = Field(default_factory=dict)
-    sent: Annotated[tuple[Sent, ...], Field(max_length=SENT)] = ()
+    sent: Annotated[tuple[SentWorldMessage, ...], Field(max_length=SENT)] = ()
 
     def has_sent(self, nonce: str) -> bool:
         """Whether a message of this nonce was paid for."""
         return any(each.nonce == nonce for each in self.sent)
 
-    def sending(self, nonce: str, code: int, *, charge: int = 1) -> "World":
+    def sending(self, nonce: str, code: int, *, charge: int = 1) -> "WorldBinding":
         """The place with a message paid for; raises Exhausted when no units are left."""
         units = self.units
         if charge:
@@ -108,7 +108,7 @@ class World(Value):
                     cure="wait for the next cycle's allocation",
                 )
             units -= charge
-        sent = (*self.sent, Sent(nonce=nonce, code=code))[-SENT:]
+        sent = (*self.sent, SentWorldMessage(nonce=nonce, code=code))[-SENT:]
         return self.replaced(units=units, sent=sent)
 
 
@@ -125,7 +125,7 @@ class SeenMessage(Value):
     code: int
 
 
-class Envelope(Value):
+class WorldEnvelope(Value):
     """A message on its way: from a key to a key, or to one of a world's daemons by name.
 
     `reply_to` is the nonce of the message that it answers. `body` is the payload as on the wire.
@@ -161,7 +161,7 @@ def require_same_genome(agent: Agent, before: Soul, after: Soul | None) -> None:
     )
 
 
-def read_status(told: str) -> AgentStatus | None:
+def parse_world_status(told: str) -> AgentStatus | None:
     """A status from the world's words, in capitals or not; None for another word."""
     return next((status for status, word in _IN_WORLD.items() if word == told.upper()), None)
 

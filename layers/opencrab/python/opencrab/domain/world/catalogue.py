@@ -27,7 +27,7 @@ ToWire = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
-class Field:
+class WorldField:
     """One field of a payload; without a type anything fits."""
 
     name: str
@@ -49,7 +49,7 @@ class WorldMessage:
     name: str
     other: str
     payload: str
-    fields: tuple[Field, ...]
+    fields: tuple[WorldField, ...]
     descriptions: Mapping[Language, str]
 
     @property
@@ -82,7 +82,7 @@ class WorldMessage:
             )
         return {name: self._value(known[name], value) for name, value in payload.items()}
 
-    def _value(self, told: Field, value: Any) -> Any:
+    def _value(self, told: WorldField, value: Any) -> Any:
         if value is None:
             return None
         try:
@@ -152,16 +152,16 @@ _TO_WIRE: Mapping[str, ToWire] = {
 }
 
 
-def from_wire(value: Any, depth: int = JSON_DEPTH) -> Any:
+def world_value_from_wire(value: Any, depth: int = JSON_DEPTH) -> Any:
     """A value of the wire as JSON: bytes become hexadecimal digits. Raises Invalid for the rest."""
     if depth == 0:
         raise Invalid("the payload is nested too deeply")
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, Mapping):
-        return {_key(key): from_wire(inner, depth - 1) for key, inner in value.items()}
+        return {_key(key): world_value_from_wire(inner, depth - 1) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [from_wire(inner, depth - 1) for inner in value]
+        return [world_value_from_wire(inner, depth - 1) for inner in value]
     if not is_json(value):
         raise Invalid("the payload holds what JSON cannot")
     return value
@@ -197,37 +197,37 @@ def _message(head: str, words: str) -> WorldMessage:
     )
 
 
-def _field(text: str) -> Field:
+def _field(text: str) -> WorldField:
     name, _, kind = text.partition(": ")
     optional = _OPTION.fullmatch(kind)
-    return Field(name, optional[1] if optional else kind, optional is not None)
+    return WorldField(name, optional[1] if optional else kind, optional is not None)
 
 
 @cache
-def inbound_messages() -> tuple[WorldMessage, ...]:
+def inbound_world_messages() -> tuple[WorldMessage, ...]:
     """What agents receive, as the original lists it."""
     return _parse_messages(INBOUND_TABLE)
 
 
 @cache
-def outbound() -> tuple[WorldMessage, ...]:
+def outbound_world_messages() -> tuple[WorldMessage, ...]:
     """What agents send, as the original lists it."""
     return _parse_messages(OUTBOUND_TABLE)
 
 
-def outbound_named(name: str) -> WorldMessage:
+def outbound_message_by_name(name: str) -> WorldMessage:
     """The message of this name that agents send; raises NotFound."""
-    for message in outbound():
+    for message in outbound_world_messages():
         if message.name == name:
             return message
     raise NotFound(f"there is no message {name[:60]!r}", field="message", cure=_CURE)
 
 
-def inbound_coded(code: int) -> WorldMessage | None:
+def inbound_message_by_code(code: int) -> WorldMessage | None:
     """The message of this code that agents receive, if there is one."""
-    return next((message for message in inbound_messages() if message.code == code), None)
+    return next((message for message in inbound_world_messages() if message.code == code), None)
 
 
-def outbound_coded(code: int) -> WorldMessage | None:
+def outbound_message_by_code(code: int) -> WorldMessage | None:
     """The message of this code that agents send, if there is one."""
-    return next((message for message in outbound() if message.code == code), None)
+    return next((message for message in outbound_world_messages() if message.code == code), None)

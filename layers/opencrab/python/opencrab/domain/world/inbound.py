@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from opencrab.domain.agents.event import Happening
+from opencrab.domain.agents.event import AgentEvent
 from opencrab.domain.errors import Invalid, Refused
-from opencrab.domain.world.binding import Envelope, World, read_status
-from opencrab.domain.world.catalogue import WorldMessage, from_wire, inbound_coded, outbound_coded
+from opencrab.domain.world.binding import WorldBinding, WorldEnvelope, parse_world_status
+from opencrab.domain.world.catalogue import (
+    WorldMessage,
+    inbound_message_by_code,
+    outbound_message_by_code,
+    world_value_from_wire,
+)
 
 _TEXT = 2_000
 _UNTYPED = re.compile(r"[^a-z0-9_.]+")
@@ -22,16 +27,16 @@ _OPPORTUNITIES = ("bounty", "review", "dependency", "dependencies")
 class InboundEffect:
     """An agent's place in its world after a message, and what has happened for the agent, if so."""
 
-    world: World
+    world: WorldBinding
     kind: str = ""
     text: str = ""
     opportunity: bool = False
 
-    def happening(self, event_id: str, now: datetime) -> Happening | None:
+    def happening(self, event_id: str, now: datetime) -> AgentEvent | None:
         """What the agent is told of; nobody vouches for the words of a world."""
         if not self.kind:
             return None
-        return Happening(
+        return AgentEvent(
             id=event_id,
             type=self.kind,
             source=self.world.world_id,
@@ -41,16 +46,16 @@ class InboundEffect:
         )
 
 
-def meaning(world: World, envelope: Envelope) -> InboundEffect:
+def effect_of_world_message(world: WorldBinding, envelope: WorldEnvelope) -> InboundEffect:
     """What a message means, by its code.
 
     Raises Refused for an unknown code, for an answer to nothing that was sent and for a payload
     about somebody else, Invalid for a payload that lacks what its message has.
     """
-    payload = from_wire(envelope.body)
+    payload = world_value_from_wire(envelope.body)
     if envelope.reply_to is not None:
         return _answer(world, envelope, payload)
-    message = inbound_coded(envelope.code)
+    message = inbound_message_by_code(envelope.code)
     if message is None:
         raise Refused(f"agents receive no message of code 0x{envelope.code:04X}", field="code")
     _require_fields(message, payload)
@@ -65,7 +70,7 @@ def _require_fields(message: WorldMessage, payload: Mapping[str, Any]) -> None:
         raise Invalid(f"{message.name} lacks {', '.join(missing)}", field="payload")
 
 
-def _allocation(world: World, payload: Mapping[str, Any]) -> InboundEffect:
+def _allocation(world: WorldBinding, payload: Mapping[str, Any]) -> InboundEffect:
     """Units are for one cycle: what was left of the last one is gone."""
     cycle, budget = _count(payload, "cycle"), _count(payload, "budget")
     if cycle < world.cycle:
@@ -73,7 +78,7 @@ def _allocation(world: World, payload: Mapping[str, Any]) -> InboundEffect:
     return InboundEffect(world.replaced(cycle=cycle, units=budget))
 
 
-def _state(world: World, payload: Mapping[str, Any]) -> InboundEffect:
+def _state(world: WorldBinding, payload: Mapping[str, Any]) -> InboundEffect:
     if _count(payload, "cycle") < world.state.get("cycle", 0):
         return InboundEffect(world)
     return InboundEffect(world.replaced(state={name: payload[name] for name in _STATE}))
@@ -82,7 +87,7 @@ def _state(world: World, payload: Mapping[str, Any]) -> InboundEffect:
 _STATE = ("cycle", "world_hash", "epoch")
 
 
-def _event(world: World, payload: Mapping[str, Any]) -> InboundEffect:
+def _event(world: WorldBinding, payload: Mapping[str, Any]) -> InboundEffect:
     """The original leaves out what an event holds: its kind is taken from `kind` or `type`."""
     told = str(payload.get("kind") or payload.get("type") or "event")
     kind = _UNTYPED.sub("_", told.lower())[:50].strip("_.") or "event"
@@ -90,8 +95,8 @@ def _event(world: World, payload: Mapping[str, Any]) -> InboundEffect:
     return InboundEffect(world, f"world.{kind}", _words("EVENT", payload), opportunity)
 
 
-def _interpret_spawn_ack(world: World, payload: Mapping[str, Any]) -> InboundEffect:
-    status = read_status(str(payload["status"]))
+def _interpret_spawn_ack(world: WorldBinding, payload: Mapping[str, Any]) -> InboundEffect:
+    status = parse_world_status(str(payload["status"]))
     if status is None:
         raise Invalid("AGENT_SPAWN_ACK has a status that there is not", field="status")
     seeds = [{"entry_id": seed} for seed in world.genome.knowledge_seeds]
@@ -101,7 +106,7 @@ def _interpret_spawn_ack(world: World, payload: Mapping[str, Any]) -> InboundEff
     )
 
 
-def _result(world: World, payload: Mapping[str, Any]) -> InboundEffect:
+def _result(world: WorldBinding, payload: Mapping[str, Any]) -> InboundEffect:
     return InboundEffect(world, "world.proposal_result", _words("PROPOSAL_RESULT", payload))
 
 
@@ -114,13 +119,15 @@ _READERS = {
 }
 
 
-def _answer(world: World, envelope: Envelope, payload: Mapping[str, Any]) -> InboundEffect:
+def _answer(
+    world: WorldBinding, envelope: WorldEnvelope, payload: Mapping[str, Any]
+) -> InboundEffect:
     """The original calls messages requests with responses, and leaves out what these hold.
 
     So an answer is told to the agent as it is; a balance and a reputation of its own are kept.
     """
     asked = next((each for each in world.sent if each.nonce == envelope.reply_to), None)
-    message = outbound_coded(envelope.code)
+    message = outbound_message_by_code(envelope.code)
     if asked is None or message is None or asked.code != envelope.code:
         raise Refused("this answers nothing that was sent", field="reply_to")
     changes = dict[str, Any]()

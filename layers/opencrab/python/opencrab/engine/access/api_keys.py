@@ -15,13 +15,13 @@ SHORTEST_SECRET = 16
 _SENDABLE = re.compile(r"[!-~]+")
 
 
-def create_key(runtime: Runtime, *, name: str, scope: Scope) -> tuple[str, ApiKey]:
+def create_api_key(runtime: Runtime, *, name: str, scope: Scope) -> tuple[str, ApiKey]:
     """A new key: its secret, shown this once, and its record."""
     secret = f"{PREFIX}{runtime.clock.secret()}"
-    return secret, admit_key(runtime, name=name, scope=scope, secret=secret)
+    return secret, register_api_key(runtime, name=name, scope=scope, secret=secret)
 
 
-def admit_key(runtime: Runtime, *, name: str, scope: Scope, secret: str) -> ApiKey:
+def register_api_key(runtime: Runtime, *, name: str, scope: Scope, secret: str) -> ApiKey:
     """See that a secret chosen outside is a key; a known one is answered as it is.
 
     Raises Invalid for a secret that could be guessed, or one that was revoked.
@@ -50,7 +50,7 @@ def admit_key(runtime: Runtime, *, name: str, scope: Scope, secret: str) -> ApiK
     return key
 
 
-def principal_of(keys: Keys, secret: str) -> Principal:
+def principal_of_api_key(keys: Keys, secret: str) -> Principal:
     """Who holds this secret; raises Unauthenticated when nobody (any more) does."""
     key = keys.find(content_hash(secret.encode()))
     if key is None or key.revoked_at is not None:

@@ -21,9 +21,9 @@ from opencrab.domain.conversation.session import (
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.models.routing import ModelReference, Use
 from opencrab.domain.value import Identifier, Language, MicroUsd, Name, ShortText, Value
-from opencrab.engine.agents.vital_signs import bring_to_life
-from opencrab.engine.approvals.approvals import require_policy
-from opencrab.engine.models.preferences import require_model
+from opencrab.engine.agents.vital_signs import create_vital_signs
+from opencrab.engine.approvals.approvals import require_valid_approval_policy
+from opencrab.engine.models.preferences import require_usable_model
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.ports.agents import Agents
 from opencrab.ports.models.model import Models
@@ -126,8 +126,8 @@ def create_agent(
     The same id with the same content answers the agent that is there. Raises Invalid when its
     model cannot be used here or its policy names nothing, Conflict when the id has other content.
     """
-    require_model(runtime.models, new.model)
-    require_policy(runtime.actions, new.policy)
+    require_usable_model(runtime.models, new.model)
+    require_valid_approval_policy(runtime.actions, new.policy)
     now = runtime.clock.now()
     agent = Agent(
         id=agent_id or runtime.clock.new_id(),
@@ -149,7 +149,7 @@ def create_agent(
         agent=agent, soul=Soul.model_validate(soul), identity=Identity.model_validate(identity)
     )
     created = runtime.home.agents.create(profile)
-    bring_to_life(runtime, created)
+    create_vital_signs(runtime, created)
     return created
 
 
@@ -206,7 +206,7 @@ def _require_models(models: Models, new: NewSession, profiles: list[Profile]) ->
     """See that a session's models can be used by those who take part; raises Invalid."""
     confined = any(profile.agent.llm.private for profile in profiles)
     for use, name in new.models.items():
-        require_model(models, name)
+        require_usable_model(models, name)
         if confined and not models.get(name).info.private:
             raise Invalid(
                 f"{name!r} is not private, and an agent of this session is",

@@ -6,16 +6,16 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.agents.event import KEPT, LATE, EventType, Happening, Late
+from opencrab.domain.agents.event import KEPT, LATE, AgentEvent, EventType, LateEvent
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.goals.goal import Goal
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.value import Identifier, Text, Value
-from opencrab.engine.agents.vital_signs import keep_event, rouse
+from opencrab.engine.agents.vital_signs import queue_event_for_heartbeat, wake_for_waiting_work
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.texts import Texts
 from opencrab.ports.turn.action import one_line
 
@@ -50,14 +50,14 @@ class Told(Value):
     kept: bool
 
 
-def tell(runtime: Runtime, agent_id: str, news: News, *, key: str) -> Told:
+def record_agent_event(runtime: Runtime, agent_id: str, news: News, *, key: str) -> Told:
     """Keep an event for an agent, once by its own id or else by the key; it wakes for it.
 
     Raises NotFound, and Conflict for a retired agent.
     """
     if not runtime.home.agents.get(agent_id).agent.answers:
         raise Conflict(f"agent {agent_id!r} has retired", cure="choose another one")
-    event = Happening(
+    event = AgentEvent(
         id=runtime.clock.new_id(),
         type=news.type,
         source=news.source,
@@ -71,12 +71,12 @@ def tell(runtime: Runtime, agent_id: str, news: News, *, key: str) -> Told:
     return _store_event_once(runtime, agent_id, event, once)
 
 
-def goal_changed(runtime: Runtime, goal: Goal, kind: str, reason: str = "") -> None:
+def record_goal_event(runtime: Runtime, goal: Goal, kind: str, reason: str = "") -> None:
     """Tell an agent that somebody has given up a goal of its own, or lets it go on."""
     if goal.authority is not Authority.SELF:
         return
     words = one_line(reason, _REASON)
-    event = Happening(
+    event = AgentEvent(
         id=runtime.clock.new_id(),
         type=kind,
         source="owner",
@@ -86,10 +86,10 @@ def goal_changed(runtime: Runtime, goal: Goal, kind: str, reason: str = "") -> N
         tainted=goal.taint,
         at=runtime.clock.now(),
     )
-    keep_event(runtime, goal.agent_id, event)
+    queue_event_for_heartbeat(runtime, goal.agent_id, event)
 
 
-def discussion_ended(runtime: Runtime, session: Session) -> None:
+def record_discussion_end(runtime: Runtime, session: Session) -> None:
     """Tell those who did not speak last that it is over, once each, if they act unasked."""
     for agent_id in session.agent_ids:
         if agent_id != session.speaker_id:
@@ -103,7 +103,7 @@ def _told_of_end(runtime: Runtime, agent_id: str, session: Session) -> None:
         return
     theme = one_line(session.theme or session.name or "", _THEME)
     words = _OVER["named" if theme else "unnamed"][agent.language]
-    event = Happening(
+    event = AgentEvent(
         id=runtime.clock.new_id(),
         type="speech",
         source=session.speaker_id or session.id,
@@ -115,19 +115,19 @@ def _told_of_end(runtime: Runtime, agent_id: str, session: Session) -> None:
     _store_event_once(runtime, agent_id, event, stable_id("discussion-ended", session.id))
 
 
-def _store_event_once(runtime: Runtime, agent_id: str, event: Happening, once: str) -> Told:
+def _store_event_once(runtime: Runtime, agent_id: str, event: AgentEvent, once: str) -> Told:
     """Keep an event under an id in order of time, with a mark by which it is found again."""
     found = _find_stored_event(runtime.home.facts, agent_id, once)
     if found is not None:
-        rouse(runtime, agent_id)
+        wake_for_waiting_work(runtime, agent_id)
         return found
     ends = event.at + KEPT
-    mark = new_fact(agent_id, LATE, once, Late(kept_as=event.id), expires_at=ends)
-    if keep_event(runtime, agent_id, event, mark):
+    mark = new_fact(agent_id, LATE, once, LateEvent(kept_as=event.id), expires_at=ends)
+    if queue_event_for_heartbeat(runtime, agent_id, event, mark):
         return Told(id=event.id, kept=True)
     return _find_stored_event(runtime.home.facts, agent_id, once) or Told(id=event.id, kept=False)
 
 
-def _find_stored_event(facts: Facts, agent_id: str, once: str) -> Told | None:
+def _find_stored_event(facts: Documents, agent_id: str, once: str) -> Told | None:
     mark = facts.get(agent_id, LATE, once)
-    return None if mark is None else Told(id=mark.read(Late).kept_as, kept=True)
+    return None if mark is None else Told(id=mark.read(LateEvent).kept_as, kept=True)

@@ -32,14 +32,14 @@ class Preset(Value):
     words: Mapping[Language, PresetTexts]
 
 
-class Founder(Preset):
+class FounderPreset(Preset):
     """A personality to make an agent of; `key` names it whatever the language."""
 
     role: WorldRole
 
 
 class _Listed(Value):
-    founders: tuple[Founder, ...]
+    founders: tuple[FounderPreset, ...]
     presets: tuple[Preset, ...]
 
 
@@ -48,22 +48,22 @@ def _load_preset_file() -> _Listed:
     return _Listed.model_validate_json(Path(__file__).with_suffix(".json").read_bytes())
 
 
-def founders() -> tuple[Founder, ...]:
+def founder_presets() -> tuple[FounderPreset, ...]:
     """The eight of the first population, in their order (Kingdom 10.8)."""
     return _load_preset_file().founders
 
 
-def presets() -> tuple[Preset, ...]:
+def newcomer_presets() -> tuple[Preset, ...]:
     """What newcomers may choose from."""
     return _load_preset_file().presets
 
 
 def all_presets() -> tuple[Preset, ...]:
     """Presets for newcomers first, then the founders."""
-    return (*presets(), *founders())
+    return (*newcomer_presets(), *founder_presets())
 
 
-def preset(key: str) -> Preset:
+def find_preset(key: str) -> Preset:
     """The preset or founder of this key; raises NotFound, naming those that there are."""
     found = next((each for each in all_presets() if each.key == key), None)
     if found is None:
@@ -72,7 +72,7 @@ def preset(key: str) -> Preset:
     return found
 
 
-def draft_agent(each: Preset, language: Language, name: str | None = None) -> NewAgent:
+def agent_from_preset(each: Preset, language: Language, name: str | None = None) -> NewAgent:
     """The new agent that a preset is, in a language; by its own name unless another is given."""
     words = each.words[language]
     return NewAgent(

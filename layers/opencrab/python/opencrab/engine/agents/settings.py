@@ -12,9 +12,13 @@ from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.models.routing import LlmConfig, ModelReference, Use
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.world.binding import require_same_genome
-from opencrab.engine.agents.vital_signs import bring_to_life
-from opencrab.engine.approvals.approvals import require_policy
-from opencrab.engine.models.preferences import current, require_config, require_model
+from opencrab.engine.agents.vital_signs import create_vital_signs
+from opencrab.engine.approvals.approvals import require_valid_approval_policy
+from opencrab.engine.models.preferences import (
+    current_preferences,
+    require_model_config,
+    require_usable_model,
+)
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.home import Home
 
@@ -44,18 +48,20 @@ def change_agent(
         )
     require_same_genome(before, profile.soul, soul)
     if changes.get("model", before.model) != before.model:
-        require_model(runtime.models, changes["model"])
+        require_usable_model(runtime.models, changes["model"])
     if changes.get("policy", before.policy) != before.policy:
-        require_policy(runtime.actions, changes["policy"])
+        require_valid_approval_policy(runtime.actions, changes["policy"])
     agent: Agent = before.replaced(**changes, updated_at=runtime.clock.now())
     saved = runtime.home.agents.save(agent, soul=soul, identity=identity)
     after = Profile(agent=saved, soul=soul or profile.soul, identity=identity or profile.identity)
     if soul is not None or {"status", "heartbeat"} & changes.keys():
-        bring_to_life(runtime, after)
+        create_vital_signs(runtime, after)
     return after
 
 
-def choose_model(runtime: Runtime, agent_id: str, use: Use | None, model: str | None) -> Profile:
+def choose_agent_model(
+    runtime: Runtime, agent_id: str, use: Use | None, model: str | None
+) -> Profile:
     """Let an agent think with a model from its next turn on; None leaves it to the installation.
 
     Without a use it is the model for every use that has none of its own; None for that takes back
@@ -64,7 +70,7 @@ def choose_model(runtime: Runtime, agent_id: str, use: Use | None, model: str | 
     """
     if model is not None:
         _require_reference(model)
-    current(runtime)
+    current_preferences(runtime)
     for _ in range(_TRIES - 1):
         try:
             return _set_model(runtime, agent_id, use, model)
@@ -74,7 +80,9 @@ def choose_model(runtime: Runtime, agent_id: str, use: Use | None, model: str | 
     return _set_model(runtime, agent_id, use, model)
 
 
-def switch(home: Home, agent_id: str | None, *, frozen: bool, by: str) -> tuple[str, ...]:
+def freeze_or_unfreeze(
+    home: Home, agent_id: str | None, *, frozen: bool, by: str
+) -> tuple[str, ...]:
     """Freeze an agent or everything, queued work included, before its next model call; or undo it.
 
     Turns that meet a frozen switch end as stopped. Answers all that is frozen; raises NotFound.
@@ -110,5 +118,5 @@ def _set_model(runtime: Runtime, agent_id: str, use: Use | None, model: str | No
     else:
         own = runtime.models.get(model).info.name
     config: LlmConfig = agent.llm.replaced(models=models)
-    require_config(runtime.models, config, own)
+    require_model_config(runtime.models, config, own)
     return change_agent(runtime, profile, {"model": own, "llm": config})

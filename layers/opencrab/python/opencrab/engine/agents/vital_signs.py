@@ -4,18 +4,26 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from opencrab.domain.agents.agent import AgentStatus, Profile
-from opencrab.domain.agents.event import HAPPENING, KEPT, LATE, MOST, Happening, Late, id_after
+from opencrab.domain.agents.event import (
+    HAPPENING,
+    KEPT,
+    LATE,
+    MOST,
+    AgentEvent,
+    LateEvent,
+    event_id_after,
+)
 from opencrab.domain.autonomy.vital_signs import (
     VITALS,
     VitalSigns,
-    correct_clock,
-    first_signs,
+    correct_clock_skew,
+    first_vital_signs,
     vital_signs_fact,
 )
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound, Unavailable
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 
 TRIES = 8
 
@@ -24,24 +32,24 @@ LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 ChangeSigns = Callable[[VitalSigns], VitalSigns]
 
-_Step = Callable[[VitalSigns | None], tuple[VitalSigns | None, tuple[Fact, ...]]]
+_Step = Callable[[VitalSigns | None], tuple[VitalSigns | None, tuple[Document, ...]]]
 
 
-def stored_signs(facts: Facts, agent_id: str) -> Fact | None:
+def stored_vital_signs(facts: Documents, agent_id: str) -> Document | None:
     """The fact that holds an agent's vital signs; None where it never had a heartbeat."""
     return facts.get(agent_id, VITALS, VITALS)
 
 
-def bring_to_life(runtime: Runtime, profile: Profile) -> VitalSigns:
+def create_vital_signs(runtime: Runtime, profile: Profile) -> VitalSigns:
     """See that an agent has vital signs, and that they say what the agent says; may be repeated.
 
     One that is to sleep while events or words wait for it is woken.
     """
     agent = profile.agent
     now = runtime.clock.now()
-    fresh = first_signs(agent, profile.soul.weights.risk_tolerance, now)
+    fresh = first_vital_signs(agent, profile.soul.weights.risk_tolerance, now)
     for _ in range(TRIES):
-        stored = stored_signs(runtime.home.facts, agent.id)
+        stored = stored_vital_signs(runtime.home.facts, agent.id)
         signs = fresh if stored is None else _refresh_signs(stored.read(VitalSigns), fresh)
         fact = vital_signs_fact(signs, stored)
         try:
@@ -53,14 +61,16 @@ def bring_to_life(runtime: Runtime, profile: Profile) -> VitalSigns:
     raise _busy(agent.id)
 
 
-def rouse(runtime: Runtime, agent_id: str) -> None:
+def wake_for_waiting_work(runtime: Runtime, agent_id: str) -> None:
     """Wake an agent that sleeps although events or words wait for it, as after a crash."""
-    stored = stored_signs(runtime.home.facts, agent_id)
+    stored = stored_vital_signs(runtime.home.facts, agent_id)
     if stored is not None and _sleeps_on(stored.read(VitalSigns)):
         _awake(runtime, runtime.home.agents.get(agent_id))
 
 
-def stir(runtime: Runtime, agent_id: str, change: ChangeSigns, *beside: Fact) -> VitalSigns | None:
+def change_vital_signs(
+    runtime: Runtime, agent_id: str, change: ChangeSigns, *beside: Document
+) -> VitalSigns | None:
     """Change an agent's vital signs, with other facts in one transaction; None if it has none.
 
     Where it has none, or nothing changes, the other facts are written all the same. A fact among
@@ -74,10 +84,10 @@ def stir(runtime: Runtime, agent_id: str, change: ChangeSigns, *beside: Fact) ->
 
 def _update_signs(runtime: Runtime, agent_id: str, step: _Step) -> VitalSigns | None:
     for last in (False,) * (TRIES - 1) + (True,):
-        stored = stored_signs(runtime.home.facts, agent_id)
+        stored = stored_vital_signs(runtime.home.facts, agent_id)
         before = None if stored is None else stored.read(VitalSigns)
         changed, beside = step(before)
-        signs = None if changed is None else correct_clock(changed, runtime.clock.now())
+        signs = None if changed is None else correct_clock_skew(changed, runtime.clock.now())
         fact = None if signs is None else vital_signs_fact(signs, stored)
         if fact is not None and stored is not None and _same(fact, stored):
             fact = None
@@ -94,23 +104,25 @@ def _update_signs(runtime: Runtime, agent_id: str, step: _Step) -> VitalSigns | 
     raise _busy(agent_id)
 
 
-def keep_event(runtime: Runtime, agent_id: str, event: Happening, *beside: Fact) -> bool:
+def queue_event_for_heartbeat(
+    runtime: Runtime, agent_id: str, event: AgentEvent, *beside: Document
+) -> bool:
     """Keep an event for an agent, which looks at it with its next beat; False if it hears none.
 
     The same id again is one event. One that comes with an id before what was read is kept under
     another id, so that it is looked at too. Beyond MOST unread ones an event is not kept. Where it
     is, the other facts are written with it. Who sleeps on is woken, by a repetition too.
     """
-    stored = stored_signs(runtime.home.facts, agent_id)
+    stored = stored_vital_signs(runtime.home.facts, agent_id)
     signs = None if stored is None else stored.read(VitalSigns)
     if signs is None or not signs.heartbeat.hears(event.type, event.source):
         return False
     known = _is_known(runtime.home.facts, agent_id, event)
     if known or signs.unread >= MOST:
-        rouse(runtime, agent_id)
+        wake_for_waiting_work(runtime, agent_id)
         return known
 
-    def told(before: VitalSigns | None) -> tuple[VitalSigns | None, tuple[Fact, ...]]:
+    def told(before: VitalSigns | None) -> tuple[VitalSigns | None, tuple[Document, ...]]:
         after, facts = _told_of(before, agent_id, event)
         return after, (*facts, *beside)
 
@@ -119,33 +131,33 @@ def keep_event(runtime: Runtime, agent_id: str, event: Happening, *beside: Fact)
     except Changed:
         known = _is_known(runtime.home.facts, agent_id, event)
         if known:
-            rouse(runtime, agent_id)
+            wake_for_waiting_work(runtime, agent_id)
         return known
     return True
 
 
-def _is_known(facts: Facts, agent_id: str, event: Happening) -> bool:
+def _is_known(facts: Documents, agent_id: str, event: AgentEvent) -> bool:
     names = ((HAPPENING, event.id), (LATE, event.id))
     return bool(facts.several(agent_id, *names))
 
 
 def _told_of(
-    before: VitalSigns | None, agent_id: str, event: Happening
-) -> tuple[VitalSigns | None, tuple[Fact, ...]]:
+    before: VitalSigns | None, agent_id: str, event: AgentEvent
+) -> tuple[VitalSigns | None, tuple[Document, ...]]:
     """The signs with one more unread event, and the facts that keep it."""
     ends = event.at + KEPT
     if before is None or event.id > before.read_to:
         after = None if before is None else before.replaced(unread=before.unread + 1)
         return after, (new_fact(agent_id, HAPPENING, event.id, event, expires_at=ends),)
     number = before.late + 1
-    placed = event.replaced(id=id_after(before.read_to, number))
+    placed = event.replaced(id=event_id_after(before.read_to, number))
     return before.replaced(unread=before.unread + 1, late=number), (
         new_fact(agent_id, HAPPENING, placed.id, placed, expires_at=ends),
-        new_fact(agent_id, LATE, event.id, Late(kept_as=placed.id), expires_at=ends),
+        new_fact(agent_id, LATE, event.id, LateEvent(kept_as=placed.id), expires_at=ends),
     )
 
 
-def wake(runtime: Runtime, profile: Profile) -> Profile:
+def wake_agent(runtime: Runtime, profile: Profile) -> Profile:
     """Let a dormant agent be awake again, as if it had never slept; others stay as they are.
 
     Raises Unavailable when it is changed by others all the time.
@@ -153,11 +165,11 @@ def wake(runtime: Runtime, profile: Profile) -> Profile:
     if profile.agent.status is not AgentStatus.DORMANT:
         return profile
     awake = _with_status(runtime, profile, AgentStatus.ACTIVE)
-    bring_to_life(runtime, awake)
+    create_vital_signs(runtime, awake)
     return awake
 
 
-def put_to_sleep(runtime: Runtime, agent_id: str) -> None:
+def put_agent_to_sleep(runtime: Runtime, agent_id: str) -> None:
     """Let an active agent be dormant: it beats no more until somebody or something wakes it.
 
     Its signs follow it, so that a crash in between leaves one that wakes like any dormant one.
@@ -168,14 +180,14 @@ def put_to_sleep(runtime: Runtime, agent_id: str) -> None:
         return
     if profile.agent.status is AgentStatus.ACTIVE:
         profile = _with_status(runtime, profile, AgentStatus.DORMANT)
-    bring_to_life(runtime, profile)
+    create_vital_signs(runtime, profile)
 
 
 def _awake(runtime: Runtime, profile: Profile) -> VitalSigns:
     """The signs of an agent that is dormant no more, even if a crash woke it by half."""
     if profile.agent.status is AgentStatus.DORMANT:
         profile = _with_status(runtime, profile, AgentStatus.ACTIVE)
-    return bring_to_life(runtime, profile)
+    return create_vital_signs(runtime, profile)
 
 
 def _with_status(runtime: Runtime, profile: Profile, status: AgentStatus) -> Profile:
@@ -219,7 +231,7 @@ def _sleeps_on(signs: VitalSigns) -> bool:
     return signs.status is AgentStatus.DORMANT and signs.heartbeat.enabled and signs.is_called
 
 
-def _same(fact: Fact, stored: Fact) -> bool:
+def _same(fact: Document, stored: Document) -> bool:
     return (fact.body, fact.due_at) == (stored.body, stored.due_at)
 
 

@@ -13,17 +13,17 @@ from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.approvals.approval import DECIDED, GRANT, OPEN, Approval, ApprovalState, Grant
 from opencrab.domain.approvals.policy import ApprovalPolicy, Policy, needs_approval
-from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
+from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, OpenCrabError, Refused
 from opencrab.domain.identifier import content_hash, ulid
-from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest, Call, ModelResult
+from opencrab.domain.turn.record import ActionCall, ApprovalDecision, ApprovalRequest, ModelResult
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
-from opencrab.engine.queueing import enqueue
+from opencrab.engine.queueing import enqueue_turn
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolve_pointers
+from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.ports.agents import Agents
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.paging import all_of
 from opencrab.ports.turn.action import Actions
@@ -57,7 +57,7 @@ class ApprovalRuling:
     """Whether a call must ask; `spend` is the grant, one call poorer, that it runs by."""
 
     ask: bool
-    spend: Fact | None = None
+    spend: Document | None = None
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class Decider:
         return self.name or self.id
 
 
-def ruling(
-    facts: Facts,
+def approval_ruling(
+    facts: Documents,
     agent: Agent,
     action_name: str,
     impact: Impact,
@@ -116,7 +116,7 @@ def approval_id(turn: Turn, n: int) -> str:
 
 def open_approval(
     turn: Turn, agent: Agent, request: ApprovalRequest, impact: Impact, now: datetime
-) -> Fact:
+) -> Document:
     """The open approval of a request, to be written together with it."""
     rules = agent.approvals
     return new_fact(
@@ -145,15 +145,15 @@ def open_approval(
 
 
 def close_approval(
-    fact: Fact, state: ApprovalState, by: str, reason: str, now: datetime
-) -> tuple[Fact, Fact]:
+    fact: Document, state: ApprovalState, by: str, reason: str, now: datetime
+) -> tuple[Document, Document]:
     """The change of an open approval into a decided one."""
     approval = fact.read(Approval).replaced(state=state, by=by, reason=reason, decided_at=now)
     decided = new_fact(INSTALLATION_FACTS, DECIDED, approval.id, approval, expires_at=now + KEPT)
     return fact.removed(), decided
 
 
-def find(facts: Facts, wanted: str) -> Approval:
+def find_approval(facts: Documents, wanted: str) -> Approval:
     """An approval, open or decided; raises NotFound."""
     for kind in (OPEN, DECIDED):
         fact = facts.get(INSTALLATION_FACTS, kind, wanted)
@@ -164,20 +164,22 @@ def find(facts: Facts, wanted: str) -> Approval:
     )
 
 
-def page(facts: Facts, *, decided: bool, after: str = "", limit: int = 100) -> tuple[Approval, ...]:
+def page_of_approvals(
+    facts: Documents, *, decided: bool, after: str = "", limit: int = 100
+) -> tuple[Approval, ...]:
     """Open approvals, the oldest turns' first, or decided ones, the newest first."""
     kind = DECIDED if decided else OPEN
     found = facts.page(INSTALLATION_FACTS, kind, after=after, limit=limit, newest_first=decided)
     return tuple(fact.read(Approval) for fact in found)
 
 
-def call_of(home: Home, approval: Approval) -> Call | None:
+def call_awaiting_approval(home: Home, approval: Approval) -> ActionCall | None:
     """The call with the exact arguments that are asked about, from the journal, if still there."""
     try:
         recorded = home.journal.load(approval.turn_id)
     except NotFound:
         return None
-    for record in resolve_pointers(recorded.records, home.blobs):
+    for record in resolve_record_pointers(recorded.records, home.blobs):
         if isinstance(record, ModelResult) and record.answer is not None:
             for call in record.answer.calls:
                 if (call.id, call.argument_hash) == (approval.call_id, approval.argument_hash):
@@ -185,7 +187,7 @@ def call_of(home: Home, approval: Approval) -> Call | None:
     return None
 
 
-def require_delegate(approval: Approval, agent: Agent, who: Decider) -> None:
+def require_approval_delegate(approval: Approval, agent: Agent, who: Decider) -> None:
     """Raise Refused unless they may decide, now or when their time has come."""
     if not who.is_owner and who.id not in agent.approvals.delegates:
         raise Refused(
@@ -194,9 +196,9 @@ def require_delegate(approval: Approval, agent: Agent, who: Decider) -> None:
         )
 
 
-def require_decider(approval: Approval, agent: Agent, who: Decider, now: datetime) -> None:
+def require_approval_decider(approval: Approval, agent: Agent, who: Decider, now: datetime) -> None:
     """Raise Refused unless they may decide now: an owner, or a delegate whose time has come."""
-    require_delegate(approval, agent, who)
+    require_approval_delegate(approval, agent, who)
     if not who.is_owner and approval.escalates_at is not None and now < approval.escalates_at:
         raise Refused(
             f"this is the owner's to decide until {approval.escalates_at.isoformat()}",
@@ -204,7 +206,7 @@ def require_decider(approval: Approval, agent: Agent, who: Decider, now: datetim
         )
 
 
-def decide(
+def decide_approval(
     runtime: Runtime, wanted: str, *, approved: bool, who: Decider, reason: str = ""
 ) -> Approval:
     """Decide an open approval, once, and let its turn go on with exactly that call.
@@ -216,10 +218,12 @@ def decide(
     for _ in range(_TRIES):
         fact = runtime.home.facts.get(INSTALLATION_FACTS, OPEN, wanted)
         if fact is None:
-            return _as_decided(find(runtime.home.facts, wanted), approved=approved, who=who)
+            return _as_decided(
+                find_approval(runtime.home.facts, wanted), approved=approved, who=who
+            )
         approval, now = fact.read(Approval), runtime.clock.now()
         agent = runtime.home.agents.get(approval.agent_id).agent
-        require_decider(approval, agent, who, now)
+        require_approval_decider(approval, agent, who, now)
         state = ApprovalState.APPROVED if approved else ApprovalState.REJECTED
         try:
             if _is_over(approval, now):
@@ -246,7 +250,7 @@ def sweep_approvals(runtime: Runtime) -> int:
     return changed
 
 
-def _swept(runtime: Runtime, fact: Fact, now: datetime) -> bool:
+def _swept(runtime: Runtime, fact: Document, now: datetime) -> bool:
     approval = fact.read(Approval)
     if _is_over(approval, now):
         _expire(runtime, fact)
@@ -262,7 +266,7 @@ def _swept(runtime: Runtime, fact: Fact, now: datetime) -> bool:
 
 
 def _record_decision(
-    runtime: Runtime, fact: Fact, state: ApprovalState, by: str, reason: str
+    runtime: Runtime, fact: Document, state: ApprovalState, by: str, reason: str
 ) -> Approval:
     """Write a decision into the journal and close the approval; what came of it, if too late.
 
@@ -284,33 +288,33 @@ def _record_decision(
         raise
     except (Conflict, NotFound):
         return _too_late(runtime.home, fact, now)
-    enqueue(runtime.home, turn, again=f"-decision{approval.n}")
+    enqueue_turn(runtime.home, turn, again=f"-decision{approval.n}")
     return decided.read(Approval)
 
 
-def _too_late(home: Home, fact: Fact, now: datetime) -> Approval:
+def _too_late(home: Home, fact: Document, now: datetime) -> Approval:
     """What became of an approval whose turn took no decision; Conflict if it will take one soon."""
     stored = home.facts.get(INSTALLATION_FACTS, OPEN, fact.id)
     if stored is None:
-        return find(home.facts, fact.id)
+        return find_approval(home.facts, fact.id)
     if _may_wait(home.journal, stored.read(Approval)):
         raise _busy(fact.id)
     return _withdraw(home, stored, now)
 
 
-def _expire(runtime: Runtime, fact: Fact) -> Approval:
+def _expire(runtime: Runtime, fact: Document) -> Approval:
     """Reject what nobody decided in time; its turn goes on and ends as rejected."""
-    language = language_of(runtime.home.agents, fact.read(Approval).agent_id)
+    language = agent_language(runtime.home.agents, fact.read(Approval).agent_id)
     return _record_decision(runtime, fact, ApprovalState.EXPIRED, NOBODY, _EXPIRED[language])
 
 
-def _withdraw(home: Home, fact: Fact, now: datetime) -> Approval:
-    language = language_of(home.agents, fact.read(Approval).agent_id)
+def _withdraw(home: Home, fact: Document, now: datetime) -> Approval:
+    language = agent_language(home.agents, fact.read(Approval).agent_id)
     facts = close_approval(fact, ApprovalState.WITHDRAWN, NOBODY, WITHDRAWN[language], now)
     try:
         home.facts.commit(*facts)
     except Changed:
-        return find(home.facts, fact.id)
+        return find_approval(home.facts, fact.id)
     return facts[1].read(Approval)
 
 
@@ -341,11 +345,11 @@ def _busy(wanted: str) -> Conflict:
     return Conflict(f"approval {wanted!r} is being changed just now", cure="try again")
 
 
-def _all_open(facts: Facts) -> Iterator[Fact]:
+def _all_open(facts: Documents) -> Iterator[Document]:
     return all_of(facts, INSTALLATION_FACTS, OPEN)
 
 
-def language_of(agents: Agents, agent_id: str) -> Language:
+def agent_language(agents: Agents, agent_id: str) -> Language:
     """The language of an agent; English where there is no such agent."""
     try:
         return agents.get(agent_id).agent.language
@@ -361,7 +365,7 @@ def _after(now: datetime, minutes: int | None) -> datetime | None:
     return None if minutes is None else now + timedelta(minutes=minutes)
 
 
-def require_policy(actions: Actions, policy: Policy | None) -> None:
+def require_valid_approval_policy(actions: Actions, policy: Policy | None) -> None:
     """See that a list of what runs unasked names impacts and actions only; raises Invalid."""
     if policy is None or isinstance(policy, ApprovalPolicy):
         return

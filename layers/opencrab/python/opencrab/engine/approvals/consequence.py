@@ -3,15 +3,15 @@
 from typing import Protocol
 
 from opencrab.domain.approvals.approval import OPEN, ApprovalState
-from opencrab.domain.document import INSTALLATION_FACTS, Fact
+from opencrab.domain.document import INSTALLATION_FACTS, Document
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.approvals.approvals import (
     NOBODY,
     WITHDRAWN,
+    agent_language,
     approval_id,
     close_approval,
-    language_of,
 )
 from opencrab.engine.consequence import FollowUp, TurnConsequence, TurnEnding
 from opencrab.engine.runtime import Runtime
@@ -39,7 +39,7 @@ class ApprovalConsequence(TurnConsequence[Runtime, Asking]):
 
 def _withdraw_approval(
     home: Home, clock: Clock, turn: Turn, transcript: Transcript
-) -> tuple[Fact, ...]:
+) -> tuple[Document, ...]:
     """The change that withdraws what an ending turn has asked and nobody has answered, if any."""
     asked = transcript.approval
     if asked is None or transcript.decision is not None:
@@ -47,5 +47,5 @@ def _withdraw_approval(
     fact = home.facts.get(INSTALLATION_FACTS, OPEN, approval_id(turn, asked.n))
     if fact is None:
         return ()
-    why = WITHDRAWN[language_of(home.agents, turn.agent_id)]
+    why = WITHDRAWN[agent_language(home.agents, turn.agent_id)]
     return close_approval(fact, ApprovalState.WITHDRAWN, NOBODY, why, clock.now())

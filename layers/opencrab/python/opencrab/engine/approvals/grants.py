@@ -12,7 +12,7 @@ from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound
 from opencrab.domain.value import Text, Value
 from opencrab.engine.approvals.approvals import GRANTS_READ
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.turn.action import Actions
 
 MOST = 50
@@ -53,7 +53,9 @@ class NewGrant(Value, defer_build=False):
         return self.until or now + timedelta(hours=self.hours or 0)
 
 
-def grant(runtime: Runtime, agent_id: str, new: NewGrant, *, by: str, grant_id: str) -> Grant:
+def grant_approval_in_advance(
+    runtime: Runtime, agent_id: str, new: NewGrant, *, by: str, grant_id: str
+) -> Grant:
     """Give leave beforehand; the same id again answers the grant that is there.
 
     Raises NotFound (agent), Invalid (unknown action, an end that is past or too far), Conflict.
@@ -68,7 +70,7 @@ def grant(runtime: Runtime, agent_id: str, new: NewGrant, *, by: str, grant_id: 
             field="until",
             cure="name a time within the next 366 days",
         )
-    known = grants(runtime, agent_id)
+    known = open_grants(runtime, agent_id)
     made = Grant(
         id=grant_id,
         agent_id=agent_id,
@@ -89,7 +91,7 @@ def grant(runtime: Runtime, agent_id: str, new: NewGrant, *, by: str, grant_id: 
     return made
 
 
-def revoke(facts: Facts, agent_id: str, grant_id: str) -> Grant:
+def revoke_grant(facts: Documents, agent_id: str, grant_id: str) -> Grant:
     """Take a grant back: no call begins by it any more. Raises NotFound."""
     for _ in range(_TRIES):
         fact = facts.get(agent_id, GRANT, grant_id)
@@ -106,7 +108,7 @@ def revoke(facts: Facts, agent_id: str, grant_id: str) -> Grant:
     raise Conflict(f"grant {grant_id!r} is being used all the time", cure="try again")
 
 
-def grants(runtime: Runtime, agent_id: str) -> tuple[Grant, ...]:
+def open_grants(runtime: Runtime, agent_id: str) -> tuple[Grant, ...]:
     """An agent's grants that have not ended, the oldest first. Raises NotFound (agent)."""
     runtime.home.agents.get(agent_id)
     found = runtime.home.facts.page(agent_id, GRANT, limit=GRANTS_READ)
@@ -120,7 +122,7 @@ def _require_actions(actions: Actions, names: tuple[str, ...]) -> None:
             raise Invalid(f"there is no action {name!r}", field="actions", cure="correct its name")
 
 
-def _given_before(facts: Facts, wanted: Grant) -> Grant:
+def _given_before(facts: Documents, wanted: Grant) -> Grant:
     fact = facts.get(wanted.agent_id, GRANT, wanted.id)
     if fact is not None:
         found = fact.read(Grant)

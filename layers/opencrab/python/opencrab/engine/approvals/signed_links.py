@@ -39,7 +39,9 @@ class SignedLink:
     until: datetime
 
 
-def link_to(runtime: Runtime, approval_id: str, *, key_id: str, until: datetime) -> str:
+def create_approval_link(
+    runtime: Runtime, approval_id: str, *, key_id: str, until: datetime
+) -> str:
     """The token of a new link. Raises Unavailable where nothing secret can be kept."""
     seconds = int(until.timestamp())
     signature = _signature(
@@ -48,7 +50,7 @@ def link_to(runtime: Runtime, approval_id: str, *, key_id: str, until: datetime)
     return f"{approval_id}.{key_id}.{seconds}.{signature}"
 
 
-def read_link(secrets: Secrets | None, token: str) -> SignedLink:
+def read_approval_link(secrets: Secrets | None, token: str) -> SignedLink:
     """The link of a token, over or not; raises Refused unless this installation made it."""
     parts = _FORM.fullmatch(token)
     secret = _read_link_secret(secrets) if parts else None
@@ -61,7 +63,7 @@ def read_link(secrets: Secrets | None, token: str) -> SignedLink:
     return SignedLink(approval_id, key_id, datetime.fromtimestamp(seconds, UTC))
 
 
-def decider_by(keys: Keys, link: SignedLink) -> Decider:
+def decider_of_approval_link(keys: Keys, link: SignedLink) -> Decider:
     """In whose name a link decides; raises Refused when its maker's key was revoked."""
     key = _key(keys, link.key_id)
     if key is None or key.revoked_at is not None or key.scope is Scope.READ:

@@ -14,9 +14,9 @@ from opencrab.domain.errors import Changed, Conflict, NotFound, OpenCrabError, U
 from opencrab.domain.goals.goal import Goal, Pause
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.engine.discussion import turn_taking
-from opencrab.engine.goals.pausing import ATTEMPTS, goal_fact, tell_moved
-from opencrab.engine.goals.queue import GoalBoard, release_place, turn_source
-from opencrab.engine.goals.self_goals import leave_to_heartbeat
+from opencrab.engine.goals.pausing import ATTEMPTS, notify_goal_channel, stored_goal
+from opencrab.engine.goals.queue import GoalBoard, goal_turn_source, release_goal_queue_place
+from opencrab.engine.goals.self_goals import leave_goal_to_heartbeat
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_due
 from opencrab.ports.agents import Agents
@@ -25,7 +25,7 @@ from opencrab.ports.turn.journal import Journal
 log = logging.getLogger(__name__)
 
 
-def admit_or_drop(runtime: Runtime, item: DueItem) -> bool:
+def admit_or_drop_due_item(runtime: Runtime, item: DueItem) -> bool:
     """Admit an item; one that can never be admitted is dropped, and its goal waits and says why.
 
     A goal of the agent's own rests where the agent is not awake, or wants nothing any more: one of
@@ -38,7 +38,7 @@ def admit_or_drop(runtime: Runtime, item: DueItem) -> bool:
             _rest(runtime, item)
             admitted = False
         else:
-            admit_item(runtime, item)
+            admit_due_item(runtime, item)
     except Unavailable:
         return False
     except OpenCrabError as error:
@@ -49,10 +49,10 @@ def admit_or_drop(runtime: Runtime, item: DueItem) -> bool:
     return admitted
 
 
-def admit_item(runtime: Runtime, item: DueItem) -> None:
+def admit_due_item(runtime: Runtime, item: DueItem) -> None:
     """Admit what is due, in a session that is made first if it is a new one."""
     if item.floor is not None:
-        turn_taking.take(runtime, item)
+        turn_taking.give_floor_for_due_item(runtime, item)
         return
     admit_due(runtime, item)
 
@@ -80,7 +80,9 @@ def _rest(runtime: Runtime, item: DueItem) -> None:
         runtime.home.sessions.create(item.session)
 
     def rests(goal: Goal, _now: datetime) -> Goal | None:
-        return None if _is_there(runtime.home.journal, goal.turn_id) else leave_to_heartbeat(goal)
+        return (
+            None if _is_there(runtime.home.journal, goal.turn_id) else leave_goal_to_heartbeat(goal)
+        )
 
     _without_turn(runtime, item, rests)
 
@@ -103,9 +105,9 @@ def _without_turn(
     with suppress(NotFound):
         profile = runtime.home.agents.get(agent_id)
         for _ in range(ATTEMPTS):
-            fact = goal_fact(runtime.home.facts, agent_id, item.task)
+            fact = stored_goal(runtime.home.facts, agent_id, item.task)
             goal, now = fact.read(Goal), runtime.clock.now()
-            if item.message.source_id != turn_source(goal):
+            if item.message.source_id != goal_turn_source(goal):
                 return
             changed = goal if goal.status.is_end else change(goal, now)
             if changed is None:
@@ -113,10 +115,10 @@ def _without_turn(
             board = GoalBoard.of(runtime.home.facts, profile, now, fact)
             goal = changed.replaced(turn_id=None)
             board.put_goal(goal)
-            release_place(board, goal)
+            release_goal_queue_place(board, goal)
             with suppress(Changed):
                 runtime.home.facts.commit(*board.facts, due=tuple(board.due))
-                tell_moved(runtime, goal)
+                notify_goal_channel(runtime, goal)
                 return
         raise Conflict(f"agent {agent_id!r} is changed by others all the time", cure="try again")
 

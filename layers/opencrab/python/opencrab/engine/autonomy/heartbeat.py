@@ -17,16 +17,21 @@ from typing import Annotated
 from pydantic import Field, ValidationError
 
 from opencrab.domain.autonomy.heartbeat_gate import BEAT
-from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns, correct_clock, slot_of
-from opencrab.domain.document import Fact
+from opencrab.domain.autonomy.vital_signs import (
+    VITALS,
+    VitalSigns,
+    correct_clock_skew,
+    heartbeat_slot,
+)
+from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, OpenCrabError, Unavailable
 from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import Identifier, Value
-from opencrab.engine.agents.vital_signs import TRIES, stir, stored_signs
-from opencrab.engine.autonomy.heartbeat_decision import decide_beat
+from opencrab.engine.agents.vital_signs import TRIES, change_vital_signs, stored_vital_signs
+from opencrab.engine.autonomy.heartbeat_decision import decide_heartbeat
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.turn.queue import Delivery, Queue
 
 log = logging.getLogger(__name__)
@@ -45,7 +50,7 @@ _EVER = timedelta(days=36_500)
 _NO_TURN = {Trigger.COMPACTION, Trigger.EMBEDDING}
 
 
-class Decided(StrEnum):
+class HeartbeatResult(StrEnum):
     """What became of a beat: a turn, nothing to do, or it was none any more."""
 
     TURN = "turn"
@@ -54,7 +59,7 @@ class Decided(StrEnum):
 
 
 @dataclass
-class Beaten:
+class HeartbeatSweepResult:
     """What one sweep did about heartbeats."""
 
     turns: int = 0
@@ -71,13 +76,13 @@ class _Told(Value):
     slot: Annotated[int, Field(ge=0, strict=True)]
 
 
-def sweep_beats(runtime: Runtime) -> Beaten:
+def sweep_heartbeats(runtime: Runtime) -> HeartbeatSweepResult:
     """Decide the beats that are due, and queue those of the coming minute until their second.
 
     What is overdue is one beat, however many were missed. An agent whose beat cannot be decided
     does not keep the others waiting.
     """
-    beaten, seen, limit = Beaten(), set[str](), _PAGE
+    beaten, seen, limit = HeartbeatSweepResult(), set[str](), _PAGE
     occupied = cache(lambda: _busy_agent_ids(runtime))
     while True:
         found = runtime.home.facts.due(VITALS, runtime.clock.now() + AHEAD, limit)
@@ -90,7 +95,7 @@ def sweep_beats(runtime: Runtime) -> Beaten:
         limit *= 2
 
 
-def right_beats(runtime: Runtime) -> int:
+def repair_postponed_heartbeats(runtime: Runtime) -> int:
     """Bring back beats that a clock which was ahead once has put off; answers how many.
 
     Called with each sweep, it looks once an hour: nobody else would find a beat that is too far
@@ -103,8 +108,10 @@ def right_beats(runtime: Runtime) -> int:
     for fact in runtime.home.facts.due(VITALS, now + _EVER, _MOST):
         with _passing_over(fact.owner):
             signs = fact.read(VitalSigns)
-            if correct_clock(signs, now) != signs:
-                stir(runtime, fact.owner, lambda stored: correct_clock(stored, now))
+            if correct_clock_skew(signs, now) != signs:
+                change_vital_signs(
+                    runtime, fact.owner, lambda stored: correct_clock_skew(stored, now)
+                )
                 found += 1
     return found
 
@@ -118,7 +125,7 @@ def _passing_over(agent_id: str) -> Iterator[None]:
         log.warning("the beat of agent %s cannot be decided now: %s", agent_id, error)
 
 
-def deliver_beat(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
+def deliver_heartbeat(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
     """Decide the beat that a message names, unless it was decided or is none any more.
 
     One that comes before its second is given back until then; a message that names none ends among
@@ -137,18 +144,18 @@ def deliver_beat(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
     if early > 0:
         log.info("beat of the future dropped: agent=%s, slot=%s", told.agent, told.slot)
     else:
-        beat(runtime, told.agent, told.slot)
+        run_heartbeat(runtime, told.agent, told.slot)
     return MessageOutcome.FINISHED
 
 
-def beat(
+def run_heartbeat(
     runtime: Runtime,
     agent_id: str,
     slot: int,
     *,
-    found: Fact | None = None,
+    found: Document | None = None,
     occupied: Callable[[], frozenset[str]] | None = None,
-) -> Decided:
+) -> HeartbeatResult:
     """Decide one beat of an agent, if this slot is its next one; else it is dropped.
 
     `found` are its signs as an index had them: stale ones are read again. `occupied` are agents
@@ -156,43 +163,46 @@ def beat(
     """
     alive = occupied or cache(lambda: _busy_agent_ids(runtime))
     for _ in range(TRIES):
-        stored = found or stored_signs(runtime.home.facts, agent_id)
+        stored = found or stored_vital_signs(runtime.home.facts, agent_id)
         found = None
         signs = None if stored is None else stored.read(VitalSigns)
         if stored is None or signs is None or not signs.beats_at_all:
             log.info("beat of an agent that has none dropped: agent=%s, slot=%s", agent_id, slot)
-            return Decided.DROPPED
-        if slot_of(signs.next_beat_at) != slot:
+            return HeartbeatResult.DROPPED
+        if heartbeat_slot(signs.next_beat_at) != slot:
             log.info("beat decided before dropped: agent=%s, slot=%s", agent_id, slot)
-            return Decided.DROPPED
+            return HeartbeatResult.DROPPED
         try:
-            begun = decide_beat(runtime, stored, signs, alive)
+            begun = decide_heartbeat(runtime, stored, signs, alive)
         except Changed:
             continue
-        return Decided.TURN if begun else Decided.IDLE
+        return HeartbeatResult.TURN if begun else HeartbeatResult.IDLE
     raise Unavailable(f"the vital signs of agent {agent_id!r} are changed by others all the time")
 
 
-def beats(
-    facts: Facts, agent_id: str, *, after: str = "", limit: int = _LOG_PAGE
-) -> tuple[Fact, ...]:
+def heartbeat_log(
+    facts: Documents, agent_id: str, *, after: str = "", limit: int = _LOG_PAGE
+) -> tuple[Document, ...]:
     """The log of an agent's beats with a reason, newest first, as facts of Beat."""
     return facts.page(agent_id, BEAT, after=after, limit=limit, newest_first=True)
 
 
 def _swept(
-    runtime: Runtime, fact: Fact, beaten: Beaten, occupied: Callable[[], frozenset[str]]
+    runtime: Runtime,
+    fact: Document,
+    beaten: HeartbeatSweepResult,
+    occupied: Callable[[], frozenset[str]],
 ) -> None:
     """Decide or queue one agent's beats of this minute."""
     now = runtime.clock.now()
     with _passing_over(fact.owner):
         signs = fact.read(VitalSigns)
         if signs.next_beat_at <= now and beaten.turns + beaten.idle < _AT_ONCE:
-            slot = slot_of(signs.next_beat_at)
-            became = beat(runtime, fact.owner, slot, found=fact, occupied=occupied)
-            beaten.turns += became is Decided.TURN
-            beaten.idle += became is Decided.IDLE
-            beaten.dropped += became is Decided.DROPPED
+            slot = heartbeat_slot(signs.next_beat_at)
+            became = run_heartbeat(runtime, fact.owner, slot, found=fact, occupied=occupied)
+            beaten.turns += became is HeartbeatResult.TURN
+            beaten.idle += became is HeartbeatResult.IDLE
+            beaten.dropped += became is HeartbeatResult.DROPPED
             signs = signs.after_beat(now)
         beaten.queued += _queue(runtime.home.beats, signs, now)
 
@@ -201,7 +211,7 @@ def _queue(beats: Queue, signs: VitalSigns, now: datetime) -> int:
     """Queue all beats until the next sweep: the shortest interval has several of them."""
     moment, queued = signs.next_beat_at, 0
     while moment <= now + AHEAD:
-        told = _Told(agent=signs.agent_id, slot=slot_of(moment))
+        told = _Told(agent=signs.agent_id, slot=heartbeat_slot(moment))
         beats.send(
             told.model_dump_json(),
             group=signs.agent_id,

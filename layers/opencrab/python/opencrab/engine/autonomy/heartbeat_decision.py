@@ -5,37 +5,37 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from opencrab.domain.access.authority import Authority, Source, taints
+from opencrab.domain.access.authority import Authority, Source, taints_reading_turn
 from opencrab.domain.agents.agent import Profile
-from opencrab.domain.agents.event import HAPPENING, MOST, Happening
+from opencrab.domain.agents.event import HAPPENING, MOST, AgentEvent
 from opencrab.domain.autonomy.heartbeat_gate import (
     BEAT,
     LOGGED,
-    Beat,
     BeatReason,
-    first,
-    gate,
-    rests,
+    LoggedHeartbeat,
+    first_heartbeat_reason,
+    heartbeat_gate,
+    is_in_speech_cooldown,
 )
-from opencrab.domain.autonomy.vital_signs import VitalSigns, slot_of, vital_signs_fact
+from opencrab.domain.autonomy.vital_signs import VitalSigns, heartbeat_slot, vital_signs_fact
 from opencrab.domain.conversation.message import Channel, Message, TextPart
 from opencrab.domain.conversation.session import Hearing, Participant, Session, SessionStatus
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.models.routing import Basis
+from opencrab.domain.models.routing import RoutingBasis
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.task_type import think_context
 from opencrab.domain.turn.turn import Trigger
-from opencrab.engine.agents.vital_signs import LONG_AGO, bring_to_life, put_to_sleep
-from opencrab.engine.autonomy.due_items import admit_or_drop
-from opencrab.engine.autonomy.heartbeat_text import woken_by
-from opencrab.engine.goals.generation import explore, review
+from opencrab.engine.agents.vital_signs import LONG_AGO, create_vital_signs, put_agent_to_sleep
+from opencrab.engine.autonomy.due_items import admit_or_drop_due_item
+from opencrab.engine.autonomy.heartbeat_text import heartbeat_prompt
+from opencrab.engine.goals.generation import generate_exploration_goal, generate_goals
 from opencrab.engine.goals.queue import OPENCRAB, GoalBoard
-from opencrab.engine.goals.selection import take_up, waits_in_vain, wants
+from opencrab.engine.goals.selection import begin_best_goal, goal_preferences, owner_wait_is_overdue
 from opencrab.engine.models import router
-from opencrab.engine.money.budgets import budgets
+from opencrab.engine.money.budgets import budget_limits
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.prompt.surroundings import EVENTS_READ
 from opencrab.ports.home import Home
@@ -53,28 +53,28 @@ class _Deciding:
     """One beat while it is decided; `items` are due with it."""
 
     runtime: Runtime
-    stored: Fact
+    stored: Document
     signs: VitalSigns
     profile: Profile
     now: datetime
     items: list[DueItem] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.slot = slot_of(self.signs.next_beat_at)
+        self.slot = heartbeat_slot(self.signs.next_beat_at)
         self.board = GoalBoard.of(self.runtime.home.facts, self.profile, self.now)
 
     def note(self, **changes: object) -> None:
         """Change the signs."""
         self.signs = self.signs.replaced(**changes)
 
-    def commit(self, signs: VitalSigns, *beside: Fact) -> None:
+    def commit(self, signs: VitalSigns, *beside: Document) -> None:
         """Write everything in one transaction, and admit what is due; raises Changed."""
         due = (*self.items, *self.board.due)
         facts = (vital_signs_fact(signs, self.stored), *self.board.facts, *beside)
         self.runtime.home.facts.commit(*facts, due=due)
         for item in due:
             if item.at <= self.now:
-                admit_or_drop(self.runtime, item)
+                admit_or_drop_due_item(self.runtime, item)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class _Begun:
     session_id: str
 
 
-def own_session(agent_id: str, now: datetime) -> Session:
+def agents_own_session(agent_id: str, now: datetime) -> Session:
     """The session in which an agent is by itself; nobody hears later of what was said in it."""
     return Session(
         id=stable_id("own", agent_id),
@@ -97,13 +97,15 @@ def own_session(agent_id: str, now: datetime) -> Session:
     )
 
 
-def decide_beat(runtime: Runtime, stored: Fact, signs: VitalSigns, occupied: Occupied) -> bool:
+def decide_heartbeat(
+    runtime: Runtime, stored: Document, signs: VitalSigns, occupied: Occupied
+) -> bool:
     """Decide the beat that is due; True if it began a turn, False if it was idle.
 
     An idle beat is one conditional write. Raises Changed when the signs were written meanwhile.
     """
     now, autonomy = runtime.clock.now(), runtime.rules.autonomy
-    verdict = gate(signs, now, autonomy)
+    verdict = heartbeat_gate(signs, now, autonomy)
     anew = timedelta(seconds=autonomy.review_seconds)
     stale = not signs.reviewed_at <= now < signs.reviewed_at + anew
     if verdict.idle == "busy" or not (verdict.reasons or stale):
@@ -114,14 +116,14 @@ def decide_beat(runtime: Runtime, stored: Fact, signs: VitalSigns, occupied: Occ
         return False
     deciding = _Deciding(runtime, stored, _as_told(signs, profile), profile, now)
     if not deciding.signs.beats_at_all:
-        bring_to_life(runtime, profile)
+        create_vital_signs(runtime, profile)
         return False
     if stale:
         _review(deciding)
     if _falls_asleep(deciding, reviewed=stale):
-        put_to_sleep(runtime, signs.agent_id)
+        put_agent_to_sleep(runtime, signs.agent_id)
         return False
-    reasons = gate(deciding.signs, now, autonomy).reasons
+    reasons = heartbeat_gate(deciding.signs, now, autonomy).reasons
     begun = (
         _turn_for_first_reason(deciding, reasons)
         if reasons and _may_begin(deciding, occupied)
@@ -134,7 +136,7 @@ def decide_beat(runtime: Runtime, stored: Fact, signs: VitalSigns, occupied: Occ
     return True
 
 
-def _living(home: Home, stored: Fact) -> Profile | None:
+def _living(home: Home, stored: Document) -> Profile | None:
     """The agent; one that is gone leaves no signs behind."""
     try:
         return home.agents.get(stored.owner)
@@ -160,8 +162,8 @@ def _idle(signs: VitalSigns, now: datetime) -> VitalSigns:
 def _review(deciding: _Deciding) -> None:
     """Work out anew what the agent wants; goals that it puts up now are ranked at the next beat."""
     now, runtime, signs = deciding.now, deciding.runtime, deciding.signs
-    review(runtime, deciding.board, now, signs)
-    found = wants(runtime, deciding.profile, now)
+    generate_goals(runtime, deciding.board, now, signs)
+    found = goal_preferences(runtime, deciding.profile, now)
     settled = not deciding.board.facts
     deciding.note(
         goal_at=None if found.taken else found.goal_at,
@@ -176,7 +178,7 @@ def _falls_asleep(deciding: _Deciding, *, reviewed: bool) -> bool:
     vain = signs.in_vain >= deciding.runtime.rules.autonomy.dormant_after
     if vain and not signs.is_called:
         return True
-    return reviewed and waits_in_vain(deciding.board, signs, deciding.now)
+    return reviewed and owner_wait_is_overdue(deciding.board, signs, deciding.now)
 
 
 def _may_begin(deciding: _Deciding, occupied: Occupied) -> bool:
@@ -193,7 +195,7 @@ def _is_budget_exhausted(deciding: _Deciding) -> bool:
 
     A share, or a day, of nothing is used up too. A model that is free needs none of them.
     """
-    drawn = budgets(deciding.runtime, deciding.profile.agent).drawn
+    drawn = budget_limits(deciding.runtime, deciding.profile.agent).drawn
     spent = any(each.limit_micro_usd <= each.drawn_micro_usd for each in drawn)
     return spent and not _is_free(deciding)
 
@@ -201,9 +203,9 @@ def _is_budget_exhausted(deciding: _Deciding) -> bool:
 def _is_free(deciding: _Deciding) -> bool:
     """Whether the model that a beat's turn asks costs nothing."""
     models, agent = deciding.runtime.models, deciding.profile.agent
-    basis = Basis(model=agent.model, models=agent.llm.models)
+    basis = RoutingBasis(model=agent.model, models=agent.llm.models)
     try:
-        model, _ = router.leader(models, think_context("", Trigger.HEARTBEAT).use, basis, ())
+        model, _ = router.leading_model(models, think_context("", Trigger.HEARTBEAT).use, basis, ())
     except Invalid:
         return False
     price = model.info.price
@@ -213,7 +215,7 @@ def _is_free(deciding: _Deciding) -> bool:
 
 def _turn_for_first_reason(deciding: _Deciding, reasons: tuple[BeatReason, ...]) -> _Begun | None:
     """The turn for the first reason that still holds when it is looked at."""
-    chosen = first(reasons, deciding.signs)
+    chosen = first_heartbeat_reason(reasons, deciding.signs)
     ways = {
         BeatReason.MENTION: _answer,
         BeatReason.UNREAD: _look,
@@ -245,7 +247,7 @@ def _answer(deciding: _Deciding, _reasons: tuple[BeatReason, ...]) -> _Begun | N
     # Words of others are never the agent's own wish.
     own = mention.authority is Authority.SELF
     authority = Authority.PEER if own else mention.authority
-    foreign = taints(authority)
+    foreign = taints_reading_turn(authority)
     channel = mention.channel and mention.channel.replaced(awaited=False)
     item = _item(deciding, (BeatReason.MENTION,), session.id, channel)
     message = item.message.replaced(authority=authority, principal_id=mention.principal_id)
@@ -265,34 +267,34 @@ def _look(deciding: _Deciding, reasons: tuple[BeatReason, ...]) -> _Begun | None
     deciding.note(unread=len(fresh))
     if not fresh:
         return None
-    session = own_session(signs.agent_id, now)
+    session = agents_own_session(signs.agent_id, now)
     channel = signs.heartbeat.channel
     tainted = any(event.tainted for event in fresh[:EVENTS_READ])
-    if channel is not None and (tainted or rests(signs, channel.target, now)):
+    if channel is not None and (tainted or is_in_speech_cooldown(signs, channel.target, now)):
         channel = None
     item = _item(deciding, reasons, session.id, channel)
     return _due(deciding, item.replaced(session=session))
 
 
-def _fresh(deciding: _Deciding) -> list[Happening]:
+def _fresh(deciding: _Deciding) -> list[AgentEvent]:
     """The events that the agent has not looked at, as they are stored."""
     signs, now = deciding.signs, deciding.now
     facts = deciding.runtime.home.facts
     page = facts.page(signs.agent_id, HAPPENING, after=signs.read_to, limit=MOST)
     kept = (fact for fact in page if fact.expires_at is None or fact.expires_at > now)
-    return [fact.read(Happening) for fact in kept]
+    return [fact.read(AgentEvent) for fact in kept]
 
 
 def _take_up(deciding: _Deciding, _reasons: tuple[BeatReason, ...]) -> _Begun | None:
     """The first turn of the goal that the agent wants most."""
-    goal = take_up(deciding.runtime, deciding.board, deciding.now)
+    goal = begin_best_goal(deciding.runtime, deciding.board, deciding.now)
     deciding.note(goal_at=None)
     return None if goal is None else _Begun(goal.turn_id or "", goal.session_id)
 
 
 def _explore(deciding: _Deciding, _reasons: tuple[BeatReason, ...]) -> _Begun | None:
     """The first turn of a goal out of curiosity; without room for one, not until the review."""
-    goal = explore(deciding.runtime, deciding.board, deciding.now)
+    goal = generate_exploration_goal(deciding.runtime, deciding.board, deciding.now)
     deciding.note(exploring=True)
     return None if goal is None else _Begun(goal.turn_id or "", goal.session_id)
 
@@ -304,7 +306,7 @@ def _item(
     # A slot that a clock brought back once more is another beat.
     again = f"#{signs.beats}" if slot <= signs.slot else ""
     source_id = f"beat#{signs.agent_id}#{slot}{again}"
-    text = woken_by(reasons, deciding.profile.agent.language, unread=signs.unread)
+    text = heartbeat_prompt(reasons, deciding.profile.agent.language, unread=signs.unread)
     return DueItem(
         id=f"beat-{signs.agent_id}-{slot}{again.replace('#', '-')}",
         at=deciding.now,
@@ -333,7 +335,7 @@ def _commit_turn(deciding: _Deciding, reasons: tuple[BeatReason, ...], begun: _B
     """Write the beat with its turn, for whose end the agent is busy."""
     now, signs = deciding.now, deciding.signs
     lease = timedelta(seconds=deciding.runtime.rules.visibility_seconds)
-    told = Beat(
+    told = LoggedHeartbeat(
         agent_id=signs.agent_id,
         slot=deciding.slot,
         at=now,

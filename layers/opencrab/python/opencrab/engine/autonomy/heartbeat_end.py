@@ -7,17 +7,22 @@ from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.agents.event import HAPPENING, MOST
 from opencrab.domain.autonomy.vital_signs import CHANNELS, REST, VitalSigns, vital_signs_fact
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed
 from opencrab.domain.goals.goal import GOAL, Goal, goal_id_of, goal_key
-from opencrab.domain.memory.working_memory import WORKING, WorkingMemory, clear_outlived
+from opencrab.domain.memory.working_memory import WORKING, WorkingMemory, clear_stale_working_memory
 from opencrab.domain.turn.record import action_name
 from opencrab.domain.turn.turn import UNASKED, Trigger, Turn, TurnStatus
-from opencrab.engine.agents.vital_signs import LONG_AGO, put_to_sleep, stored_signs, wake
-from opencrab.engine.agents.working_memory import clear_after
+from opencrab.engine.agents.vital_signs import (
+    LONG_AGO,
+    put_agent_to_sleep,
+    stored_vital_signs,
+    wake_agent,
+)
+from opencrab.engine.agents.working_memory import clear_working_memory_after_turn
 from opencrab.engine.consequence import FollowUp, TurnEnding
-from opencrab.engine.goals.self_goals import gives_up
-from opencrab.engine.turn.work import Consequence, Work
+from opencrab.engine.goals.self_goals import gives_up_own_goal
+from opencrab.engine.turn.work import Consequence, TurnWork
 
 _LESSONS = frozenset({"learn_from_experience", "learn_from_peer", "reflect_and_learn"})
 """Actions that keep a new experience."""
@@ -32,22 +37,22 @@ _LOOKED = frozenset({TurnStatus.COMPLETED, TurnStatus.IDLE})
 class HeartbeatConsequence(Consequence):
     """What a turn leaves in its agent's vital signs; whom somebody speaks to wakes up."""
 
-    def on_begin(self, work: Work) -> None:
+    def on_begin(self, work: TurnWork) -> None:
         if work.turn.source is not Source.HEARTBEAT:
-            work.profile = wake(work.runtime, work.profile)
+            work.profile = wake_agent(work.runtime, work.profile)
 
-    def writes_on_close(self, work: Work) -> bool:
+    def writes_on_close(self, work: TurnWork) -> bool:
         return work.turn.trigger in UNASKED
 
-    def on_close(self, work: Work, ending: TurnEnding) -> FollowUp:
+    def on_close(self, work: TurnWork, ending: TurnEnding) -> FollowUp:
         signs = _signs_after_turn(work, ending.status, spoke=ending.spoke)
         return FollowUp(facts=() if signs is None else (signs,))
 
-    def after_close(self, work: Work) -> None:
+    def after_close(self, work: TurnWork) -> None:
         _settle(work)
 
 
-def _signs_after_turn(work: Work, status: TurnStatus, *, spoke: bool) -> Fact | None:
+def _signs_after_turn(work: TurnWork, status: TurnStatus, *, spoke: bool) -> Document | None:
     """The vital signs after a turn; None where it changes nothing of them.
 
     A turn that nobody asked for is judged: usable is what spoke, did, learned or moved a goal. In
@@ -59,7 +64,7 @@ def _signs_after_turn(work: Work, status: TurnStatus, *, spoke: bool) -> Fact | 
     turn = work.turn
     if not (turn.unasked or turn.task is not None):
         return _signs_after_reply(work) if spoke and len(work.session.participants) > 1 else None
-    stored = stored_signs(work.runtime.home.facts, turn.agent_id)
+    stored = stored_vital_signs(work.runtime.home.facts, turn.agent_id)
     if stored is None:
         return None
     now, before = work.runtime.clock.now(), stored.read(VitalSigns)
@@ -73,7 +78,7 @@ def _signs_after_turn(work: Work, status: TurnStatus, *, spoke: bool) -> Fact | 
     return None if signs == before else vital_signs_fact(signs, stored)
 
 
-def _settle(work: Work) -> None:
+def _settle(work: TurnWork) -> None:
     """Clear what the turn left in the working memory; let a useless agent fall asleep."""
     turn = work.turn
     if not turn.unasked:
@@ -81,16 +86,16 @@ def _settle(work: Work) -> None:
     if (gone := _clear_working_memory(work)) is not None:
         with suppress(Changed):
             work.runtime.home.facts.commit(gone)
-    stored = stored_signs(work.runtime.home.facts, turn.agent_id)
+    stored = stored_vital_signs(work.runtime.home.facts, turn.agent_id)
     if stored is None:
         return
     signs = stored.read(VitalSigns)
     too_long = signs.in_vain >= work.runtime.rules.autonomy.dormant_after
     if too_long and signs.status is AgentStatus.ACTIVE and not signs.is_called:
-        put_to_sleep(work.runtime, turn.agent_id)
+        put_agent_to_sleep(work.runtime, turn.agent_id)
 
 
-def _clear_working_memory(work: Work) -> Fact | None:
+def _clear_working_memory(work: TurnWork) -> Document | None:
     """What clears working memory where a waking is over; None where there is nothing to clear.
 
     A beat's turn and a schedule's are a waking each; a goal that a beat began is one with all its
@@ -100,7 +105,7 @@ def _clear_working_memory(work: Work) -> Fact | None:
     if work.prompt.around is None:
         return None
     if turn.trigger in {Trigger.HEARTBEAT, Trigger.SCHEDULE}:
-        return clear_after(facts, turn.agent_id, turn.id)
+        return clear_working_memory_after_turn(facts, turn.agent_id, turn.id)
     if turn.task is None:
         return None
     goal_name = (GOAL, goal_key(goal_id_of(turn.task)))
@@ -110,12 +115,12 @@ def _clear_working_memory(work: Work) -> Fact | None:
     if memory is None or goal is None or not goal.read(Goal).status.is_end:
         return None
     within = memory.read(WorkingMemory).session_id == turn.session_id
-    return None if within else clear_outlived(memory, turn.id)
+    return None if within else clear_stale_working_memory(memory, turn.id)
 
 
-def _signs_after_reply(work: Work) -> Fact | None:
+def _signs_after_reply(work: TurnWork) -> Document | None:
     """The vital signs without a mention of the session in which the agent has just spoken."""
-    stored = stored_signs(work.runtime.home.facts, work.turn.agent_id)
+    stored = stored_vital_signs(work.runtime.home.facts, work.turn.agent_id)
     before = None if stored is None else stored.read(VitalSigns)
     signs = None if before is None else _without_mention(before, work.turn.session_id)
     return None if signs is None or signs == before else vital_signs_fact(signs, stored)
@@ -126,7 +131,7 @@ def _without_mention(signs: VitalSigns, session_id: str) -> VitalSigns:
     return signs.replaced(mention=None) if here else signs
 
 
-def _freed(signs: VitalSigns, work: Work, status: TurnStatus, now: datetime) -> VitalSigns:
+def _freed(signs: VitalSigns, work: TurnWork, status: TurnStatus, now: datetime) -> VitalSigns:
     """The signs without the turn that a beat began.
 
     After one without money, or one that left events unread because it failed, the agent rests.
@@ -141,7 +146,7 @@ def _penniless(turn: Turn, status: TurnStatus) -> bool:
 
 
 def _signs_after_unasked_turn(
-    work: Work, signs: VitalSigns, status: TurnStatus, *, spoke: bool, now: datetime
+    work: TurnWork, signs: VitalSigns, status: TurnStatus, *, spoke: bool, now: datetime
 ) -> VitalSigns:
     turn = work.turn
     if spoke or _has_goal_progress(work) or (work.receipts and not _gave_up(work, status)):
@@ -155,9 +160,9 @@ def _signs_after_unasked_turn(
     return _mark_events_read(work, signs, status)
 
 
-def _gave_up(work: Work, status: TurnStatus) -> bool:
+def _gave_up(work: TurnWork, status: TurnStatus) -> bool:
     """Whether the turn was the end of a goal of the agent's own, of which it said nothing."""
-    return work.served is not None and gives_up(work, work.served, status)
+    return work.served is not None and gives_up_own_goal(work, work.served, status)
 
 
 def _counts(turn: Turn, status: TurnStatus) -> bool:
@@ -167,17 +172,17 @@ def _counts(turn: Turn, status: TurnStatus) -> bool:
     return turn.attempts > 0 or status is TurnStatus.FAILED
 
 
-def _has_goal_progress(work: Work) -> bool:
+def _has_goal_progress(work: TurnWork) -> bool:
     """Whether a goal or a task moved."""
     return any(name in _PLANS for name in _succeeded_actions(work))
 
 
-def _succeeded_actions(work: Work) -> set[str]:
+def _succeeded_actions(work: TurnWork) -> set[str]:
     """The actions that succeeded in a turn."""
     return {action_name(call) for call, result in work.transcript.ended_calls if result.success}
 
 
-def _is_new_experience(work: Work, status: TurnStatus) -> bool:
+def _is_new_experience(work: TurnWork, status: TurnStatus) -> bool:
     """Whether a turn was a new experience: a lesson, or the end of a goal of the agent's own."""
     if _LESSONS & _succeeded_actions(work):
         return True
@@ -199,7 +204,7 @@ def _last_speech_times(
     return dict(newest[-CHANNELS:])
 
 
-def _mark_events_read(work: Work, signs: VitalSigns, status: TurnStatus) -> VitalSigns:
+def _mark_events_read(work: TurnWork, signs: VitalSigns, status: TurnStatus) -> VitalSigns:
     """The signs with what a model was told of read; what is left is counted as it is stored.
 
     An event that came meanwhile with an id before those stays unread, with all after it. So do all

@@ -8,7 +8,7 @@ _REASONS = Texts(__file__, "reasons")
 _TOLD = Texts(__file__, "told")
 
 
-def woken_by(reasons: tuple[BeatReason, ...], language: Language, *, unread: int) -> str:
+def heartbeat_prompt(reasons: tuple[BeatReason, ...], language: Language, *, unread: int) -> str:
     """Tells an agent why it is awake and what it may do."""
     told = (_REASONS[reason][language].format(unread=unread) for reason in reasons)
     return _TOLD["woken"][language].format(reasons=_TOLD["between"][language].join(told))

@@ -16,19 +16,19 @@ from opencrab.domain.autonomy.schedule import (
 )
 from opencrab.domain.conversation.message import Message, TextPart
 from opencrab.domain.conversation.session import SessionStatus
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, OpenCrabError
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Value
-from opencrab.engine.autonomy.due_items import admit_item, admit_or_drop
-from opencrab.engine.autonomy.heartbeat_decision import own_session
+from opencrab.engine.autonomy.due_items import admit_due_item, admit_or_drop_due_item
+from opencrab.engine.autonomy.heartbeat_decision import agents_own_session
 from opencrab.engine.goals.queue import OPENCRAB
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.sessions import Sessions
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.turn.journal import Journal
 
@@ -58,7 +58,9 @@ class _Made(Value):
 _Step = tuple[Schedule, tuple[DueItem, ...]]
 
 
-def create(runtime: Runtime, agent_id: str, schedule_id: str, draft: ScheduleDraft) -> Schedule:
+def create_schedule(
+    runtime: Runtime, agent_id: str, schedule_id: str, draft: ScheduleDraft
+) -> Schedule:
     """Keep a new schedule; the same id and content again answers the one that is there.
 
     Raises NotFound (agent), Invalid (session), and Conflict for a retired agent, for too many
@@ -67,7 +69,7 @@ def create(runtime: Runtime, agent_id: str, schedule_id: str, draft: ScheduleDra
     _require_place(runtime, agent_id, draft)
     for _ in range(SCHEDULES):
         counted = runtime.home.facts.get(agent_id, MADE, MADE)
-        known = schedules(runtime.home, agent_id)
+        known = schedules_of_agent(runtime.home, agent_id)
         before = next((each for each in known if each.id == schedule_id), None)
         if before is not None:
             return _made_before(before, draft)
@@ -82,14 +84,14 @@ def create(runtime: Runtime, agent_id: str, schedule_id: str, draft: ScheduleDra
     raise _busy(schedule_id)
 
 
-def _one_more(agent_id: str, counted: Fact | None) -> Fact:
+def _one_more(agent_id: str, counted: Document | None) -> Document:
     """The count of schedules that were made: of two that are made at once, one waits."""
     if counted is None:
         return new_fact(agent_id, MADE, MADE, _Made(count=1))
     return counted.holding(_Made(count=counted.read(_Made).count + 1))
 
 
-def change(
+def change_schedule(
     runtime: Runtime,
     agent_id: str,
     schedule_id: str,
@@ -115,7 +117,7 @@ def change(
     return _update_schedule(runtime.home.facts, agent_id, schedule_id, replaced)[0]
 
 
-def delete(facts: Facts, agent_id: str, schedule_id: str) -> Schedule:
+def delete_schedule(facts: Documents, agent_id: str, schedule_id: str) -> Schedule:
     """Keep a schedule no more; what it has begun goes on. Raises NotFound."""
     for _ in range(_TRIES):
         fact = _fact(facts, agent_id, schedule_id)
@@ -127,12 +129,12 @@ def delete(facts: Facts, agent_id: str, schedule_id: str) -> Schedule:
     raise _busy(schedule_id)
 
 
-def get(facts: Facts, agent_id: str, schedule_id: str) -> Schedule:
+def find_schedule(facts: Documents, agent_id: str, schedule_id: str) -> Schedule:
     """One schedule; raises NotFound."""
     return _fact(facts, agent_id, schedule_id).read(Schedule)
 
 
-def schedules(home: Home, agent_id: str) -> tuple[Schedule, ...]:
+def schedules_of_agent(home: Home, agent_id: str) -> tuple[Schedule, ...]:
     """An agent's schedules in the order in which they were made. Raises NotFound (agent)."""
     home.agents.get(agent_id)
     found = home.facts.page(agent_id, SCHEDULE, limit=2 * SCHEDULES)
@@ -140,7 +142,9 @@ def schedules(home: Home, agent_id: str) -> tuple[Schedule, ...]:
     return tuple(sorted(known, key=lambda each: (each.created_at, each.id)))
 
 
-def run_now(runtime: Runtime, agent_id: str, schedule_id: str, *, key: str) -> tuple[str, ...]:
+def run_schedule_now(
+    runtime: Runtime, agent_id: str, schedule_id: str, *, key: str
+) -> tuple[str, ...]:
     """Do what a schedule says at once, once by its key, and answer its turn; its times stay.
 
     It may be switched off. Raises NotFound, and Conflict where nobody could do it.
@@ -161,7 +165,7 @@ def run_now(runtime: Runtime, agent_id: str, schedule_id: str, *, key: str) -> t
     schedule, (item,) = _update_schedule(runtime.home.facts, agent_id, schedule_id, done)
     turn = _item(runtime.clock, schedule, f"run-{key}")[1]
     if _header(runtime.home.journal, turn) is None:
-        admit_item(runtime, item)
+        admit_due_item(runtime, item)
     runtime.home.due.done(item.id)
     return (turn,)
 
@@ -186,7 +190,7 @@ def sweep_schedules(runtime: Runtime) -> int:
     return begun
 
 
-def _bring_back(facts: Facts, clock: Clock) -> None:
+def _bring_back(facts: Documents, clock: Clock) -> None:
     """Give each schedule a time that its rule allows, whose next one is farther away than that."""
     now = clock.now()
     for fact in facts.due(SCHEDULE, now + _EVER, _ALL):
@@ -200,7 +204,7 @@ def _bring_back(facts: Facts, clock: Clock) -> None:
             log.warning("schedule %s stays as it is: %s", schedule.id, error.message)
 
 
-def _fire_schedule(runtime: Runtime, fact: Fact, frozen: tuple[str, ...]) -> bool:
+def _fire_schedule(runtime: Runtime, fact: Document, frozen: tuple[str, ...]) -> bool:
     """Begin what is due, or switch it off that nobody could do; False where nothing began."""
     schedule = fact.read(Schedule)
     try:
@@ -213,7 +217,7 @@ def _fire_schedule(runtime: Runtime, fact: Fact, frozen: tuple[str, ...]) -> boo
         return False
     if after.why_off is not None:
         log.warning("schedule %s was switched off: %s", schedule.id, after.why_off)
-    return bool(items) and admit_or_drop(runtime, items[0])
+    return bool(items) and admit_or_drop_due_item(runtime, items[0])
 
 
 def _next(home: Home, clock: Clock, schedule: Schedule, frozen: tuple[str, ...]) -> _Step:
@@ -250,7 +254,7 @@ def _obstacle(home: Home, clock: Clock, schedule: Schedule) -> WhyOff | None:
 
 def _takes_part(sessions: Sessions, clock: Clock, agent_id: str, session_id: str | None) -> bool:
     """Whether an agent takes part in a session that goes on; its own need not have begun."""
-    own = own_session(agent_id, clock.now())
+    own = agents_own_session(agent_id, clock.now())
     try:
         session = sessions.get(session_id or own.id)
     except NotFound:
@@ -273,7 +277,7 @@ def _require_place(runtime: Runtime, agent_id: str, draft: ScheduleDraft) -> Non
 def _item(clock: Clock, schedule: Schedule, occasion: str) -> tuple[DueItem, str]:
     """What is to be admitted on one occasion, and the turn that it becomes."""
     now, agent_id = clock.now(), schedule.agent_id
-    own = own_session(agent_id, now)
+    own = agents_own_session(agent_id, now)
     session_id = schedule.session_id or own.id
     source_id = f"schedule#{schedule.id}#{occasion}"
     message = Message(
@@ -310,7 +314,7 @@ def _header(journal: Journal, turn: str) -> Turn | None:
 
 
 def _update_schedule(
-    facts: Facts, agent_id: str, schedule_id: str, act: Callable[[Schedule], _Step]
+    facts: Documents, agent_id: str, schedule_id: str, act: Callable[[Schedule], _Step]
 ) -> _Step:
     for _ in range(_TRIES):
         fact = _fact(facts, agent_id, schedule_id)
@@ -323,7 +327,7 @@ def _update_schedule(
     raise _busy(schedule_id)
 
 
-def _fact(facts: Facts, agent_id: str, schedule_id: str) -> Fact:
+def _fact(facts: Documents, agent_id: str, schedule_id: str) -> Document:
     found = facts.get(agent_id, SCHEDULE, schedule_id)
     if found is None:
         raise NotFound(
@@ -333,7 +337,7 @@ def _fact(facts: Facts, agent_id: str, schedule_id: str) -> Fact:
     return found
 
 
-def _schedule_fact(schedule: Schedule, stored: Fact | None = None) -> Fact:
+def _schedule_fact(schedule: Schedule, stored: Document | None = None) -> Document:
     if stored is None:
         fact = new_fact(schedule.agent_id, SCHEDULE, schedule.id, schedule)
     else:

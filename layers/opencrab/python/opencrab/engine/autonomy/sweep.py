@@ -5,10 +5,10 @@ from datetime import timedelta
 
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.approvals.approvals import sweep_approvals
-from opencrab.engine.autonomy.due_items import admit_or_drop
-from opencrab.engine.autonomy.heartbeat import right_beats, sweep_beats
+from opencrab.engine.autonomy.due_items import admit_or_drop_due_item
+from opencrab.engine.autonomy.heartbeat import repair_postponed_heartbeats, sweep_heartbeats
 from opencrab.engine.autonomy.schedules import sweep_schedules
-from opencrab.engine.queueing import enqueue, queue_of
+from opencrab.engine.queueing import enqueue_turn, queue_for_turn
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.work import send_utterance
 from opencrab.ports.home import Home
@@ -18,7 +18,7 @@ _PATIENCE = timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
-class Swept:
+class SweepResult:
     """What one sweep found."""
 
     requeued: int = 0
@@ -29,14 +29,14 @@ class Swept:
     beats: int = 0
 
 
-def sweep(runtime: Runtime) -> Swept:
+def sweep(runtime: Runtime) -> SweepResult:
     """One pass; every part may be repeated without harm."""
     requeued, freed = _turns(runtime)
     sweep_schedules(runtime)
-    resent, admitted = _utterances(runtime), admit_due(runtime)
+    resent, admitted = _utterances(runtime), admit_due_items(runtime)
     decided = sweep_approvals(runtime)
-    right_beats(runtime)
-    return Swept(requeued, freed, resent, admitted, decided, sweep_beats(runtime).turns)
+    repair_postponed_heartbeats(runtime)
+    return SweepResult(requeued, freed, resent, admitted, decided, sweep_heartbeats(runtime).turns)
 
 
 def _turns(runtime: Runtime) -> tuple[int, int]:
@@ -50,13 +50,13 @@ def _turns(runtime: Runtime) -> tuple[int, int]:
         if turn.status is TurnStatus.RUNNING and _redeliver_turn(runtime.home, turn):
             freed += 1
         else:
-            enqueue(runtime.home, turn, again=f"-{turn.epoch}-{int(now.timestamp())}")
+            enqueue_turn(runtime.home, turn, again=f"-{turn.epoch}-{int(now.timestamp())}")
             requeued += 1
     return requeued, freed
 
 
 def _redeliver_turn(home: Home, turn: Turn) -> bool:
-    return turn.receipt is not None and queue_of(home, turn).continue_later(turn.receipt, 0)
+    return turn.receipt is not None and queue_for_turn(home, turn).continue_later(turn.receipt, 0)
 
 
 def _utterances(runtime: Runtime) -> int:
@@ -68,7 +68,7 @@ def _utterances(runtime: Runtime) -> int:
     return len(unsent)
 
 
-def admit_due(runtime: Runtime) -> int:
+def admit_due_items(runtime: Runtime) -> int:
     """Admit what is due; an item that can never be admitted is dropped with its error."""
     items = runtime.home.due.due(runtime.clock.now(), _BATCH)
-    return sum([admit_or_drop(runtime, item) for item in items])
+    return sum([admit_or_drop_due_item(runtime, item) for item in items])

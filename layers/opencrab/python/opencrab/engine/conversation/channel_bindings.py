@@ -14,9 +14,9 @@ from opencrab.domain.conversation.session import (
     Participant,
     Session,
     SessionStatus,
-    require_room,
+    require_seats_left,
 )
-from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
+from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.value import Identifier, Name, ShortText, Value
@@ -32,13 +32,13 @@ _TRIES = 5
 _FEWEST_FIRST = tuple(Hearing)
 
 
-class Bound(Value):
+class ChannelBinding(Value):
     """The session of a place."""
 
     session_id: Identifier
 
 
-class Opening(Value):
+class SessionOpening(Value):
     """How a place's session is opened: who takes part, who opened it, and who may hear of it."""
 
     agent_ids: Annotated[tuple[Identifier, ...], Field(min_length=1, max_length=PARTICIPANTS)]
@@ -49,17 +49,19 @@ class Opening(Value):
     guild_id: Identifier | None = None
 
 
-def fewest(*hearings: Hearing) -> Hearing:
+def narrowest_hearing(*hearings: Hearing) -> Hearing:
     """The hearing of the fewest people among these."""
     return min(hearings, key=_FEWEST_FIRST.index)
 
 
-def session_at(home: Home, place: str) -> Session | None:
+def session_bound_to_channel(home: Home, place: str) -> Session | None:
     """The session of a place that still takes messages, or None."""
     return _session(home.sessions, home.facts.get(INSTALLATION_FACTS, PLACE, place))
 
 
-def settle(runtime: Runtime, place: str, opening: Opening, *, key: str = "") -> Session:
+def open_channel_session(
+    runtime: Runtime, place: str, opening: SessionOpening, *, key: str = ""
+) -> Session:
     """The session of a place, opened if there is none; those who are missing in it join it.
 
     What is said to whom few may hear is heard by no more: where the session there is open to more
@@ -92,12 +94,12 @@ def settle(runtime: Runtime, place: str, opening: Opening, *, key: str = "") -> 
     raise Conflict(f"place {place!r} is changed by others all the time", cure="try again")
 
 
-def leave(home: Home, clock: Clock, place: str, agent_id: str) -> Session:
+def leave_channel_session(home: Home, clock: Clock, place: str, agent_id: str) -> Session:
     """Let an agent leave the session of a place; the last one ends it.
 
     Raises NotFound when there is no session, or the agent is not in it.
     """
-    session = session_at(home, place)
+    session = session_bound_to_channel(home, place)
     if session is None or agent_id not in session.agent_ids:
         raise NotFound(f"agent {agent_id!r} is in no session here", cure="start one")
     left = tuple(each for each in session.agent_ids if each != agent_id)
@@ -107,25 +109,25 @@ def leave(home: Home, clock: Clock, place: str, agent_id: str) -> Session:
     return home.sessions.seat(session.id, left, now)
 
 
-def _is_other(session: Session, opening: Opening, started: str) -> bool:
+def _is_other(session: Session, opening: SessionOpening, started: str) -> bool:
     """Whether it is not the one that was started, or more people hear of it than may."""
     if started:
         return session.id != started
-    return fewest(session.hearing, opening.hearing) is not session.hearing
+    return narrowest_hearing(session.hearing, opening.hearing) is not session.hearing
 
 
-def _closer(session: Session, opening: Opening) -> Opening:
+def _closer(session: Session, opening: SessionOpening) -> SessionOpening:
     """How a session is followed by one that fewer hear of; its theme was meant for those in it."""
     together = tuple(dict.fromkeys((*session.agent_ids, *opening.agent_ids)))
-    require_room(len(together))
+    require_seats_left(len(together))
     return opening.replaced(agent_ids=together, opened_by=session.created_by)
 
 
-def _session(sessions: Sessions, fact: Fact | None) -> Session | None:
+def _session(sessions: Sessions, fact: Document | None) -> Session | None:
     if fact is None:
         return None
     try:
-        session = sessions.get(fact.read(Bound).session_id)
+        session = sessions.get(fact.read(ChannelBinding).session_id)
     except NotFound:
         return None
     return session if session.status is SessionStatus.ACTIVE else None
@@ -134,10 +136,10 @@ def _session(sessions: Sessions, fact: Fact | None) -> Session | None:
 def _begin_session(
     runtime: Runtime,
     place: str,
-    opening: Opening,
+    opening: SessionOpening,
     *,
     started: str,
-    fact: Fact | None,
+    fact: Document | None,
     current: Session | None,
 ) -> Session | None:
     """A new session of a place, in which the one before has ended; None when others were faster.
@@ -150,7 +152,7 @@ def _begin_session(
         return opened
     if current is not None:
         runtime.home.sessions.end(current.id, runtime.clock.now())
-    bound = Bound(session_id=opened.id)
+    bound = ChannelBinding(session_id=opened.id)
     first = new_fact(INSTALLATION_FACTS, PLACE, place, bound)
     try:
         runtime.home.facts.commit(first if fact is None else fact.holding(bound))
@@ -166,7 +168,7 @@ def _seat_missing_agents(
     missing = tuple(each for each in agent_ids if each not in session.agent_ids)
     if not missing:
         return session
-    require_room(len({*session.ever_ids, *missing}))
+    require_seats_left(len({*session.ever_ids, *missing}))
     together = (*session.agent_ids, *missing)
     try:
         return sessions.seat(session.id, together, clock.now())
@@ -174,7 +176,7 @@ def _seat_missing_agents(
         return None
 
 
-def _open(runtime: Runtime, session_id: str, opening: Opening) -> Session:
+def _open(runtime: Runtime, session_id: str, opening: SessionOpening) -> Session:
     """A session of this id; whoever opened it at the same moment may have done so for others.
 
     What several agents are given a theme for, they discuss.

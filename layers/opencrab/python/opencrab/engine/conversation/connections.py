@@ -10,15 +10,22 @@ from datetime import datetime, timedelta
 
 from opencrab.domain.access.principal import Principal
 from opencrab.domain.conversation.message import Line
-from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
+from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Exhausted, Unauthenticated, Unavailable
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.value import Value
-from opencrab.engine.conversation.live import Start, Visible, Watched, collect, start, too_many
+from opencrab.engine.conversation.live import (
+    LiveStart,
+    VisibleKinds,
+    WatchTarget,
+    collect_visible_lines,
+    live_start,
+    too_many_watched_error,
+)
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.access.keys import Keys
 from opencrab.ports.clock import Clock
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.paging import all_of
 
@@ -52,7 +59,7 @@ _AT_ONCE = 20
 _CURE = "ask for a new one with POST /api/tickets, and use it within a minute, once"
 
 
-class Ticket(Value):
+class ConnectionTicket(Value):
     """What a ticket stands for: the key of whoever asked for it, by its hash."""
 
     key: str
@@ -66,16 +73,16 @@ class Connection(Value):
     """One connection: by which key, what it watches, and how much it said since a moment."""
 
     key: str
-    watches: tuple[Watched, ...] = ()
+    watches: tuple[WatchTarget, ...] = ()
     said: int = 0
     since: datetime
 
 
-class Watcher(Value):
+class ConnectionWatcher(Value):
     """One thing that a connection watches; `place` is the last line of it that was told."""
 
     key: str
-    visible: Visible = Visible()
+    visible: VisibleKinds = VisibleKinds()
     place: int = 0
 
 
@@ -92,7 +99,7 @@ def _at_once(_seconds: float) -> None:
 
 
 @dataclass
-class Holders:
+class KeyHolders:
     """Whose keys these are, asked for again when what is known is too old."""
 
     runtime: Runtime
@@ -104,11 +111,11 @@ class Holders:
         found = self.known.get(key)
         if found is None or now - found[1] >= KEY_BELIEVED:
             self.known.pop(key, None)
-            found = self.known[key] = holder(self.runtime.home.keys, key), now
+            found = self.known[key] = holder_of_key_hash(self.runtime.home.keys, key), now
         return found[0]
 
 
-def holder(keys: Keys, key: str) -> Principal:
+def holder_of_key_hash(keys: Keys, key: str) -> Principal:
     """Who holds the key with this hash; raises Unauthenticated when nobody does any more."""
     found = keys.find(key)
     if found is None or found.revoked_at is not None:
@@ -118,7 +125,7 @@ def holder(keys: Keys, key: str) -> Principal:
     return Principal(id=found.id, name=found.name, scope=found.scope)
 
 
-def issue_ticket(runtime: Runtime, key: str) -> tuple[str, datetime]:
+def issue_connection_ticket(runtime: Runtime, key: str) -> tuple[str, datetime]:
     """A ticket for the holder of a key, and when it lapses; it opens one connection."""
     secret = runtime.clock.secret()
     expires = runtime.clock.now() + TICKET_LIVES
@@ -126,14 +133,14 @@ def issue_ticket(runtime: Runtime, key: str) -> tuple[str, datetime]:
         INSTALLATION_FACTS,
         TICKET,
         content_hash(secret.encode()),
-        Ticket(key=key),
+        ConnectionTicket(key=key),
         expires_at=expires,
     )
     runtime.home.facts.commit(fact)
     return secret, expires
 
 
-def redeem_ticket(runtime: Runtime, secret: str) -> str:
+def redeem_connection_ticket(runtime: Runtime, secret: str) -> str:
     """The hash of the key that a ticket stands for; raises Unauthenticated the second time."""
     digest = content_hash(secret.encode())
     fact = runtime.home.facts.get(INSTALLATION_FACTS, TICKET, digest)
@@ -143,7 +150,7 @@ def redeem_ticket(runtime: Runtime, secret: str) -> str:
         runtime.home.facts.commit(fact.removed())
     except Changed:
         raise Unauthenticated("this ticket was used", field="ticket", cure=_CURE) from None
-    return fact.read(Ticket).key
+    return fact.read(ConnectionTicket).key
 
 
 def open_connection(runtime: Runtime, connection_id: str, key: str) -> Principal:
@@ -151,8 +158,8 @@ def open_connection(runtime: Runtime, connection_id: str, key: str) -> Principal
 
     Raises Unauthenticated, and Exhausted when the key has too many; a few may slip in at once.
     """
-    principal, now = holder(runtime.home.keys, key), runtime.clock.now()
-    place, expires = key_of(connection_id), now + CONNECTION_LIVES
+    principal, now = holder_of_key_hash(runtime.home.keys, key), runtime.clock.now()
+    place, expires = connection_fact_id(connection_id), now + CONNECTION_LIVES
     opened = runtime.home.facts.page(key, OPENED, limit=_PAGE)
     if sum(each.id != place and not _is_over(each, now) for each in opened) >= MOST_OPENED:
         raise Exhausted(
@@ -169,12 +176,12 @@ def open_connection(runtime: Runtime, connection_id: str, key: str) -> Principal
     return principal
 
 
-def close_connection(facts: Facts, connection_id: str) -> None:
+def close_connection(facts: Documents, connection_id: str) -> None:
     """Forget a connection and all that it watches."""
     fact = _connection_fact(facts, connection_id)
     if fact is None:
         return
-    connection, key = fact.read(Connection), key_of(connection_id)
+    connection, key = fact.read(Connection), connection_fact_id(connection_id)
     gone = [_deletion_fact(each.id, WATCHERS[each.kind], key) for each in connection.watches]
     gone.append(_deletion_fact(connection.key, OPENED, key))
     gone.append(_deletion_fact(INSTALLATION_FACTS, CONNECTION, key))
@@ -182,7 +189,9 @@ def close_connection(facts: Facts, connection_id: str) -> None:
         facts.commit(*gone[begin : begin + _AT_ONCE])
 
 
-def count_message(runtime: Runtime, connection_id: str, pause: Pause = _at_once) -> Principal:
+def count_connection_message(
+    runtime: Runtime, connection_id: str, pause: Pause = _at_once
+) -> Principal:
     """Who says something over a connection, which is counted.
 
     Raises Unauthenticated for a connection that nobody opened or that is over, or whose key was
@@ -194,43 +203,43 @@ def count_message(runtime: Runtime, connection_id: str, pause: Pause = _at_once)
         if (now - connection.since).total_seconds() >= WINDOW_SECONDS:
             return connection.replaced(said=1, since=now)
         if connection.said >= MOST_MESSAGES:
-            raise flooding()
+            raise flooding_error()
         return connection.replaced(said=connection.said + 1)
 
-    return holder(
+    return holder_of_key_hash(
         runtime.home.keys, _update_connection(runtime, connection_id, counted, pause=pause).key
     )
 
 
-def watch(
+def watch_from_connection(
     runtime: Runtime,
     connection_id: str,
-    watched: Watched,
-    visible: Visible,
+    watched: WatchTarget,
+    visible: VisibleKinds,
     after: int | None,
     *,
     pause: Pause = _at_once,
-) -> Start:
+) -> LiveStart:
     """Tell a connection from now on what happens in something; watching it anew replaces that.
 
     Raises NotFound, Invalid, Refused when it is one too many, and Unavailable.
     """
-    begun = start(runtime, watched, after)
+    begun = live_start(runtime, watched, after)
 
     def added(connection: Connection) -> Connection:
         if watched in connection.watches:
             return connection
         if len(connection.watches) >= MOST_WATCHED:
-            raise too_many(MOST_WATCHED)
+            raise too_many_watched_error(MOST_WATCHED)
         return connection.replaced(watches=(*connection.watches, watched))
 
-    def beside(connection: Fact) -> Fact:
+    def beside(connection: Document) -> Document:
         key = connection.read(Connection).key
         made = new_fact(
             watched.id,
             WATCHERS[watched.kind],
-            key_of(connection_id),
-            Watcher(key=key, visible=visible, place=begun.place),
+            connection_fact_id(connection_id),
+            ConnectionWatcher(key=key, visible=visible, place=begun.place),
             expires_at=connection.expires_at,
         )
         return made.replaced(version=0)
@@ -239,8 +248,8 @@ def watch(
     return begun
 
 
-def unwatch(
-    runtime: Runtime, connection_id: str, watched: Watched, pause: Pause = _at_once
+def unwatch_from_connection(
+    runtime: Runtime, connection_id: str, watched: WatchTarget, pause: Pause = _at_once
 ) -> bool:
     """Tell a connection no more of something; whether it was told before. Raises Unavailable."""
     was = False
@@ -251,30 +260,30 @@ def unwatch(
         rest = tuple(each for each in connection.watches if each != watched)
         return connection.replaced(watches=rest)
 
-    def beside(_connection: Fact) -> Fact:
-        return _deletion_fact(watched.id, WATCHERS[watched.kind], key_of(connection_id))
+    def beside(_connection: Document) -> Document:
+        return _deletion_fact(watched.id, WATCHERS[watched.kind], connection_fact_id(connection_id))
 
     _update_connection(runtime, connection_id, without, beside, pause=pause)
     return was
 
 
-def watchers(runtime: Runtime, watched: Watched) -> Iterator[Fact]:
+def watchers_of(runtime: Runtime, watched: WatchTarget) -> Iterator[Document]:
     """Everybody who watches something and whose connection has not lapsed."""
     now, known = runtime.clock.now(), all_of(runtime.home.facts, watched.id, WATCHERS[watched.kind])
     return (fact for fact in known if not _is_over(fact, now))
 
 
-def told_next(home: Home, session_id: str, watcher: Fact) -> Iterator[Line]:
+def claim_lines_for_watcher(home: Home, session_id: str, watcher: Document) -> Iterator[Line]:
     """The lines of a session that a watcher has not been told, each claimed before it is told.
 
     Several functions may tell the same watcher at once: the claim gives each line to one of them.
     Whoever cannot deliver what they claimed has to cut the connection, so that its client comes
     again and names the last line it saw.
     """
-    fact: Fact | None = watcher
+    fact: Document | None = watcher
     while fact is not None:
-        state = fact.read(Watcher)
-        lines, place = collect(
+        state = fact.read(ConnectionWatcher)
+        lines, place = collect_visible_lines(
             home.journal, session_id, state.visible, after=state.place, limit=_BATCH
         )
         reached = place or (lines[-1].sequence if lines else state.place)
@@ -290,7 +299,7 @@ def told_next(home: Home, session_id: str, watcher: Fact) -> Iterator[Line]:
         fact = None if place is None else claimed
 
 
-def flooding() -> Flooding:
+def flooding_error() -> Flooding:
     """What somebody is told before they are cut."""
     return Flooding(
         f"more than {MOST_MESSAGES} messages in {WINDOW_SECONDS} s",
@@ -298,12 +307,12 @@ def flooding() -> Flooding:
     )
 
 
-def key_of(connection_id: str) -> str:
+def connection_fact_id(connection_id: str) -> str:
     """The id of a connection's facts: API Gateway's ids have characters that ours may not."""
     return connection_id.encode().hex()
 
 
-def connection_id_of(fact: Fact) -> str:
+def connection_id_of(fact: Document) -> str:
     """The connection whose fact this is."""
     return bytes.fromhex(fact.id).decode()
 
@@ -312,7 +321,7 @@ def _update_connection(
     runtime: Runtime,
     connection_id: str,
     change: Callable[[Connection], Connection],
-    beside: Callable[[Fact], Fact] | None = None,
+    beside: Callable[[Document], Document] | None = None,
     *,
     pause: Pause,
 ) -> Connection:
@@ -338,13 +347,13 @@ def _chance(clock: Clock) -> float:
     return int(content_hash(clock.secret().encode())[-4:], 16) / 0x20000
 
 
-def _connection_fact(facts: Facts, connection_id: str) -> Fact | None:
-    return facts.get(INSTALLATION_FACTS, CONNECTION, key_of(connection_id))
+def _connection_fact(facts: Documents, connection_id: str) -> Document | None:
+    return facts.get(INSTALLATION_FACTS, CONNECTION, connection_fact_id(connection_id))
 
 
-def _deletion_fact(owner: str, kind: str, fact_id: str) -> Fact:
-    return Fact(owner=owner, kind=kind, id=fact_id, version=0, body=None)
+def _deletion_fact(owner: str, kind: str, fact_id: str) -> Document:
+    return Document(owner=owner, kind=kind, id=fact_id, version=0, body=None)
 
 
-def _is_over(fact: Fact, now: datetime) -> bool:
+def _is_over(fact: Document, now: datetime) -> bool:
     return fact.expires_at is not None and fact.expires_at <= now

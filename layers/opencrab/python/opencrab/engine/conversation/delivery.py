@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from opencrab.domain.conversation.message import ATTEMPTS, DeliveryState, Utterance
 from opencrab.domain.errors import NeverSent, NotFound, OpenCrabError, Unavailable
 from opencrab.engine.goals.panel_notice import PANEL
-from opencrab.engine.goals.progress_panel import show_panel
+from opencrab.engine.goals.progress_panel import show_progress_panel
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.conversation.channel import DeliveryChannel
@@ -17,7 +17,7 @@ BACKOFF_SECONDS = 2
 BACKOFF_LIMIT = timedelta(minutes=5)
 
 
-def deliver(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
+def deliver_utterance(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
     """Deliver what a queue message names: an utterance, or how far an instruction has come.
 
     `sending` is stored before the channel is called. Found again in that state, the piece is
@@ -120,7 +120,7 @@ def _again(
 def _deliver_panel(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
     """Show an instruction as it stands now; the next change brings it again, so few are tried."""
     try:
-        show_panel(runtime, json.loads(delivery.body))
+        show_progress_panel(runtime, json.loads(delivery.body))
     except Unavailable:
         if delivery.count < ATTEMPTS:
             return _later(runtime.home.deliveries, delivery, delivery.count)

@@ -17,7 +17,7 @@ from opencrab.engine.conversation.live_events import Event, TurnMoved
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.conversation.feed import ChangeFeed, FeedEntry
 from opencrab.ports.home import Home
-from opencrab.ports.turn.journal import History
+from opencrab.ports.turn.journal import SessionHistory
 
 PUBLIC = frozenset({LineKind.SPEECH, LineKind.SYSTEM, LineKind.APPROVAL})
 """The kinds of lines that everybody may read who may read at all."""
@@ -33,7 +33,7 @@ _READS = 10
 _BATCH = 200
 
 
-class Visible(Value):
+class VisibleKinds(Value):
     """What a caller sees: kinds, and lines for everybody or for agents and themselves as well."""
 
     kinds: frozenset[LineKind] = PUBLIC
@@ -44,7 +44,7 @@ class Visible(Value):
         return line.kind in self.kinds and (self.private or line.audience is Audience.ALL)
 
 
-class Watched(Value):
+class WatchTarget(Value):
     """What somebody watches: all of a session, or what one agent does wherever it is."""
 
     kind: Literal["session", "agent"]
@@ -52,20 +52,20 @@ class Watched(Value):
 
 
 @dataclass(frozen=True)
-class Start:
+class LiveStart:
     """From where on a session is watched, and what is left out of its past, if anything is."""
 
     place: int
     gap: Event | None = None
 
 
-def visible(kinds: Iterable[LineKind] | None, *, is_owner: bool) -> Visible:
+def visible_line_kinds(kinds: Iterable[LineKind] | None, *, is_owner: bool) -> VisibleKinds:
     """What somebody sees who asks for some kinds; naming kinds shows an owner private lines too.
 
     Raises Refused for a kind that is only the owner's.
     """
     if kinds is None:
-        return Visible()
+        return VisibleKinds()
     asked = frozenset(kinds)
     if not is_owner and asked - PUBLIC:
         raise Refused(
@@ -73,13 +73,13 @@ def visible(kinds: Iterable[LineKind] | None, *, is_owner: bool) -> Visible:
             field="kinds",
             cure=f"ask for {', '.join(sorted(PUBLIC))}, or use an owner key",
         )
-    return Visible(kinds=asked, private=is_owner)
+    return VisibleKinds(kinds=asked, private=is_owner)
 
 
-def collect(
-    history: History,
+def collect_visible_lines(
+    history: SessionHistory,
     session_id: str,
-    visible: Visible,
+    visible: VisibleKinds,
     *,
     limit: int,
     after: int = 0,
@@ -109,14 +109,14 @@ def collect(
     return found, before if newest_first else after
 
 
-def newest(home: Home, session_id: str) -> int:
+def newest_line_number(home: Home, session_id: str) -> int:
     """The sequence of a session's newest line, 0 when there is none; raises NotFound."""
     home.sessions.get(session_id)
     found = home.journal.lines(session_id, limit=1, newest_first=True)
     return found[0].sequence if found else 0
 
 
-def start(runtime: Runtime, watched: Watched, after: int | None) -> Start:
+def live_start(runtime: Runtime, watched: WatchTarget, after: int | None) -> LiveStart:
     """Where to begin; what lies too far back becomes a gap.
 
     Raises NotFound (session, agent), and Invalid for a place in what an agent does: it has none.
@@ -127,17 +127,19 @@ def start(runtime: Runtime, watched: Watched, after: int | None) -> Start:
                 "only a session has places to begin at", field="after", cure="leave it out"
             )
         runtime.home.agents.get(watched.id)
-        return Start(0)
-    last = newest(runtime.home, watched.id)
+        return LiveStart(0)
+    last = newest_line_number(runtime.home, watched.id)
     if after is None:
-        return Start(last)
+        return LiveStart(last)
     if last - after <= HISTORY:
-        return Start(min(after, last))
+        return LiveStart(min(after, last))
     place = last - HISTORY
-    return Start(place, live_events.gap(watched.id, after, place + 1, runtime.clock.now()))
+    return LiveStart(
+        place, live_events.gap_event(watched.id, after, place + 1, runtime.clock.now())
+    )
 
 
-def turn_moved(runtime: Runtime, turn_id: str, status: str) -> TurnMoved | None:
+def turn_change_of(runtime: Runtime, turn_id: str, status: str) -> TurnMoved | None:
     """A turn as the feed tells of it; None when it is kept no more."""
     try:
         turn: Turn = runtime.home.journal.header(turn_id)
@@ -148,48 +150,48 @@ def turn_moved(runtime: Runtime, turn_id: str, status: str) -> TurnMoved | None:
     return TurnMoved(turn=turn, status=came_to, at=at)
 
 
-def line_in(entry: FeedEntry) -> Line | None:
+def line_in_feed_entry(entry: FeedEntry) -> Line | None:
     """The line that an entry of the feed tells of, if it is one of a line."""
     return Line.model_validate_json(entry.body) if entry.kind == "line" else None
 
 
 @dataclass
 class _Watch:
-    visible: Visible
+    visible: VisibleKinds
     place: int = 0
 
 
 @dataclass
-class Following:
+class LiveFollower:
     """What one client watches, where the feed can be followed; one thread looks at a time."""
 
     runtime: Runtime
     feed: ChangeFeed
     most: int
-    watches: dict[Watched, _Watch] = field(default_factory=dict)
+    watches: dict[WatchTarget, _Watch] = field(default_factory=dict)
     statuses: dict[str, str] = field(default_factory=dict)
     position: int = 0
 
     def __post_init__(self) -> None:
         self.position = self.feed.position()
 
-    def begin(self, watched: Watched, visible: Visible, after: int | None) -> Start:
+    def begin(self, watched: WatchTarget, visible: VisibleKinds, after: int | None) -> LiveStart:
         """Watch something from now on; `past` tells what came before.
 
         Watching it anew replaces what was asked for. Raises NotFound, Invalid, and Refused when it
         is one too many.
         """
         if watched not in self.watches and len(self.watches) >= self.most:
-            raise too_many(self.most)
-        begun = start(self.runtime, watched, after)
+            raise too_many_watched_error(self.most)
+        begun = live_start(self.runtime, watched, after)
         self.watches[watched] = _Watch(visible, begun.place)
         return begun
 
-    def past(self, watched: Watched) -> Iterator[Event]:
+    def past(self, watched: WatchTarget) -> Iterator[Event]:
         """The lines of a session between where a watch begins and now."""
         watch = self.watches.get(watched)
         while watch is not None and watched.kind == "session":
-            lines, place = collect(
+            lines, place = collect_visible_lines(
                 self.runtime.home.journal,
                 watched.id,
                 watch.visible,
@@ -198,12 +200,12 @@ class Following:
             )
             for line in lines:
                 watch.place = line.sequence
-                yield from live_events.of_line(line)
+                yield from live_events.events_of_line(line)
             if place is None:
                 return
             watch.place = place
 
-    def end(self, watched: Watched) -> bool:
+    def end(self, watched: WatchTarget) -> bool:
         """Watch it no more; whether it was watched."""
         return self.watches.pop(watched, None) is not None
 
@@ -222,16 +224,16 @@ class Following:
                 yield from self._told(entry)
 
     def _told(self, entry: FeedEntry) -> Iterator[Event]:
-        line = line_in(entry)
+        line = line_in_feed_entry(entry)
         if line is not None:
             if self._is_new(line):
-                yield from live_events.of_line(line)
+                yield from live_events.events_of_line(line)
         elif entry.kind == "turn" and entry.turn_id and self._moves(entry.turn_id, entry.body):
             yield from self._turn(entry.session_id, entry.turn_id, entry.body)
 
     def _is_new(self, line: Line) -> bool:
         """Whether some watch shows the line that has not told it before; each remembers it."""
-        session = self.watches.get(Watched(kind="session", id=line.session_id))
+        session = self.watches.get(WatchTarget(kind="session", id=line.session_id))
         seen = session is not None and line.sequence <= session.place
         if session is not None:
             session.place = max(session.place, line.sequence)
@@ -247,23 +249,23 @@ class Following:
     def _agent(self, line: Line) -> _Watch | None:
         if not line.from_agent:
             return None
-        return self.watches.get(Watched(kind="agent", id=line.speaker_id))
+        return self.watches.get(WatchTarget(kind="agent", id=line.speaker_id))
 
     def _turn(self, session_id: str, turn_id: str, status: str) -> Iterator[Event]:
-        in_session = Watched(kind="session", id=session_id) in self.watches
+        in_session = WatchTarget(kind="session", id=session_id) in self.watches
         if not in_session and not any(watched.kind == "agent" for watched in self.watches):
             return
-        found = turn_moved(self.runtime, turn_id, status)
+        found = turn_change_of(self.runtime, turn_id, status)
         if found is None:
             return
         self.statuses[turn_id] = status
         if found.status.is_end:
             del self.statuses[turn_id]
-        if in_session or Watched(kind="agent", id=found.turn.agent_id) in self.watches:
-            yield from live_events.of_turn(found)
+        if in_session or WatchTarget(kind="agent", id=found.turn.agent_id) in self.watches:
+            yield from live_events.events_of_turn(found)
 
 
-def too_many(most: int) -> Refused:
+def too_many_watched_error(most: int) -> Refused:
     """One connection watches no more than so many things."""
     return Refused(
         f"a connection watches at most {most} sessions and agents",

@@ -32,14 +32,14 @@ class TurnMoved(Value):
     at: datetime
 
 
-def of_line(line: Line) -> tuple[Event, ...]:
+def events_of_line(line: Line) -> tuple[Event, ...]:
     """The events of a line, in order; the last one has its sequence."""
     *others, last = _of_line(line)
     metadata = {**last["metadata"], "sequence": line.sequence}
     return (*others, {**last, "metadata": metadata})
 
 
-def of_turn(moved: TurnMoved) -> tuple[Event, ...]:
+def events_of_turn(moved: TurnMoved) -> tuple[Event, ...]:
     """The event of a turn that began, waits or ended; none while it is queued."""
     turn, status = moved.turn, moved.status
     ids = {"threadId": turn.session_id, "runId": turn.id}
@@ -57,7 +57,7 @@ def of_turn(moved: TurnMoved) -> tuple[Event, ...]:
     return ({"type": "RUN_FINISHED", **ids, "outcome": _outcome(turn, status), **shared},)
 
 
-def gap(session_id: str, after: int, before: int, at: datetime) -> Event:
+def gap_event(session_id: str, after: int, before: int, at: datetime) -> Event:
     """Lines with after < sequence < before are not sent: there are too many, so read them."""
     value = {"after": after, "before": before}
     metadata = {"threadId": session_id}

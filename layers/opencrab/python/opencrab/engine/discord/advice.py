@@ -24,7 +24,7 @@ _CURES = Texts(__file__, "cure")
 """Where there is something to do."""
 
 
-def advice(key: str, language: Language, /, **facts: object) -> tuple[str, str]:
+def discord_advice(key: str, language: Language, /, **facts: object) -> tuple[str, str]:
     """What was found and what to do about it, with the facts filled in."""
     cure = _CURES[key][language] if key in _CURES else ""
     return _WHAT[key][language].format(**facts), cure.format(portal=_PORTAL, **facts)

@@ -18,22 +18,26 @@ from opencrab.domain.discord.community import (
     Presence,
     Snowflake,
     Spot,
-    authority_of,
-    channel_of,
-    made_at,
+    discord_channel,
+    member_authority,
+    snowflake_time,
 )
-from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
+from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Identifier, Text, Value
-from opencrab.engine.conversation.channel_bindings import Opening, session_at, settle
-from opencrab.engine.discord.presence import presence_of, presences
+from opencrab.engine.conversation.channel_bindings import (
+    SessionOpening,
+    open_channel_session,
+    session_bound_to_channel,
+)
+from opencrab.engine.discord.presence import discord_presence, discord_presences
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.admission import admit_message
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.agents import Agents
 from opencrab.ports.clock import Clock
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 
 _TRIES = 5
@@ -82,7 +86,7 @@ class AmbientOutcome:
     silence: Silence | None = None
 
 
-def overhear(
+def answer_ambient_message(
     runtime: Runtime, said: Said, *, own_ids: frozenset[str] = frozenset()
 ) -> AmbientOutcome:
     """Let the agents that a message concerns answer it in its channel; the same once.
@@ -96,7 +100,7 @@ def overhear(
         return AmbientOutcome(silence=silence)
     if not said.author.is_bot:
         _human_spoke(runtime.home.facts, said)
-    session = session_at(runtime.home, said.place)
+    session = session_bound_to_channel(runtime.home, said.place)
     concerned = _responding_agents(runtime.home, runtime.secrets, said, session)
     agent_ids = tuple(
         each for each in concerned if _admits(runtime.home.facts, runtime.community, said, each)
@@ -105,12 +109,14 @@ def overhear(
         return AmbientOutcome(silence=Silence.GUILD if concerned else Silence.NOBODY)
     if said.author.is_bot and not _bot_spoke(runtime.home.facts, runtime.clock, said):
         return AmbientOutcome(silence=Silence.LOOP)
-    session = settle(runtime, said.place, _opening(runtime.home.facts, said, agent_ids))
+    session = open_channel_session(
+        runtime, said.place, _opening(runtime.home.facts, said, agent_ids)
+    )
     message = _message(
         said, _authority(runtime.home.facts, runtime.community, said.author, agent_ids)
     )
     taint = said.author.is_bot
-    return AmbientOutcome(admit(runtime, session.id, message, only=agent_ids, taint=taint))
+    return AmbientOutcome(admit_message(runtime, session.id, message, only=agent_ids, taint=taint))
 
 
 def _unheard(community: Community, said: Said, own_ids: frozenset[str]) -> Silence | None:
@@ -121,7 +127,7 @@ def _unheard(community: Community, said: Said, own_ids: frozenset[str]) -> Silen
     return None if said.content.strip() else Silence.EMPTY
 
 
-def _admits(facts: Facts, community: Community, said: Said, agent_id: str) -> bool:
+def _admits(facts: Documents, community: Community, said: Said, agent_id: str) -> bool:
     """Whether the author is heard there, as who they are to an agent."""
     by = _authority(facts, community, said.author, (agent_id,))
     return community.admits(said.guild_id, by)
@@ -145,8 +151,8 @@ def _responding_agents(
     return tuple(answering)[:PARTICIPANTS]
 
 
-def _mentioned_agents(facts: Facts, said: Said, agent_id: str) -> tuple[str, ...]:
-    presence = presence_of(facts, agent_id)
+def _mentioned_agents(facts: Documents, said: Said, agent_id: str) -> tuple[str, ...]:
+    presence = discord_presence(facts, agent_id)
     return (agent_id,) if _may_hear(presence, said, mentioned=True) else ()
 
 
@@ -159,9 +165,9 @@ def _in_private(agents: Agents, session: Session | None) -> tuple[str, ...]:
     return living if len(living) == 1 and len(found) < _PAGE else ()
 
 
-def _in_channel(facts: Facts, said: Said, session: Session | None) -> tuple[str, ...]:
+def _in_channel(facts: Documents, said: Said, session: Session | None) -> tuple[str, ...]:
     """Those who listen there; one who is mentioned may also be one who was called there."""
-    kept = {each.agent_id: each for each in presences(facts)}
+    kept = {each.agent_id: each for each in discord_presences(facts)}
     mentioned = said.mentions_bot
     listening = [
         agent_id
@@ -194,23 +200,23 @@ def _answers(agents: Agents, agent_id: str) -> bool:
         return False
 
 
-def _is_itself(facts: Facts, secrets: Secrets | None, author: Person, agent_id: str) -> bool:
+def _is_itself(facts: Documents, secrets: Secrets | None, author: Person, agent_id: str) -> bool:
     """Whether a bot is the agent's own, whose id its token begins with."""
-    presence = presence_of(facts, agent_id)
+    presence = discord_presence(facts, agent_id)
     if presence is None or presence.token_secret is None or secrets is None:
         return False
     first = (secrets.get(presence.token_secret) or "").partition(".")[0]
     return first.rstrip("=") == b64encode(author.id.encode()).decode().rstrip("=")
 
 
-def _opening(facts: Facts, said: Said, agent_ids: tuple[str, ...]) -> Opening:
+def _opening(facts: Documents, said: Said, agent_ids: tuple[str, ...]) -> SessionOpening:
     spots = (
         presence.spot(said.channel_id)
-        for presence in (presence_of(facts, each) for each in agent_ids)
+        for presence in (discord_presence(facts, each) for each in agent_ids)
         if presence is not None
     )
     hearings = [spot.hearing for spot in spots if spot is not None] or [Hearing.SESSION]
-    return Opening(
+    return SessionOpening(
         agent_ids=agent_ids,
         opened_by=said.author.principal_id,
         hearing=min(hearings, key=_FEWEST_FIRST.index),
@@ -219,12 +225,14 @@ def _opening(facts: Facts, said: Said, agent_ids: tuple[str, ...]) -> Opening:
 
 
 def _authority(
-    facts: Facts, community: Community, author: Person, agent_ids: tuple[str, ...]
+    facts: Documents, community: Community, author: Person, agent_ids: tuple[str, ...]
 ) -> Authority:
     """What the author is to all of these agents: one message has one authority, the least."""
     if author.is_bot:
         return Authority.PUBLIC
-    found = (authority_of(author, community, presence_of(facts, each)) for each in agent_ids)
+    found = (
+        member_authority(author, community, discord_presence(facts, each)) for each in agent_ids
+    )
     return min(found, key=_LEAST_FIRST.index)
 
 
@@ -240,15 +248,15 @@ def _message(said: Said, authority: Authority) -> Message:
         sender=Sender(id=author.principal_id, name=author.name),
         authority=authority,
         parts=(TextPart(text=said.content),),
-        channel=channel_of(said.channel_id),
+        channel=discord_channel(said.channel_id),
         metadata=metadata,
     )
 
 
-def _human_spoke(facts: Facts, said: Said) -> None:
+def _human_spoke(facts: Documents, said: Said) -> None:
     for _ in range(_TRIES):
         fact, run = _run(facts, said.channel_id)
-        following = run.after_human(made_at(said.id))
+        following = run.after_human(snowflake_time(said.id))
         if fact is None or following == run:
             return
         if _try_commit(facts, fact.holding(following)):
@@ -256,9 +264,9 @@ def _human_spoke(facts: Facts, said: Said) -> None:
     raise _busy(said.channel_id)
 
 
-def _bot_spoke(facts: Facts, clock: Clock, said: Said) -> bool:
+def _bot_spoke(facts: Documents, clock: Clock, said: Said) -> bool:
     """Whether a bot's message may be answered; it counts once, however often it comes."""
-    at = made_at(said.id)
+    at = snowflake_time(said.id)
     for _ in range(_TRIES):
         fact, run = _run(facts, said.channel_id)
         verdict = run.verdict(said.id)
@@ -275,12 +283,12 @@ def _bot_spoke(facts: Facts, clock: Clock, said: Said) -> bool:
     raise _busy(said.channel_id)
 
 
-def _run(facts: Facts, channel_id: str) -> tuple[Fact | None, BotRun]:
+def _run(facts: Documents, channel_id: str) -> tuple[Document | None, BotRun]:
     fact = facts.get(INSTALLATION_FACTS, LOOP, channel_id)
     return fact, BotRun() if fact is None else fact.read(BotRun)
 
 
-def _try_commit(facts: Facts, fact: Fact) -> bool:
+def _try_commit(facts: Documents, fact: Document) -> bool:
     try:
         facts.commit(fact)
     except Changed:

@@ -11,8 +11,8 @@ from typing import Any
 from opencrab.domain.discord.community import Presence, Spot
 from opencrab.domain.errors import NotFound, OpenCrabError, Refused, Unavailable
 from opencrab.domain.value import Language, Value
-from opencrab.engine.discord.advice import PERMISSION_NAMES, advice
-from opencrab.engine.discord.presence import presences
+from opencrab.engine.discord.advice import PERMISSION_NAMES, discord_advice
+from opencrab.engine.discord.presence import discord_presences
 from opencrab.engine.discord.setup import (
     ATTACH,
     EMBED,
@@ -20,8 +20,8 @@ from opencrab.engine.discord.setup import (
     IN_THREADS,
     SEND,
     VIEW,
-    Application,
-    difference,
+    BotApplication,
+    command_registration_difference,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.discord import Discord
@@ -54,12 +54,12 @@ class Check(Value):
 @dataclass(frozen=True)
 class _Doctor:
     runtime: Runtime
-    application: Application
+    application: BotApplication
     language: Language
     discord: Discord
 
     def well(self, name: str, key: str, /, **facts: object) -> Check:
-        what, _ = advice(key, self.language, **facts)
+        what, _ = discord_advice(key, self.language, **facts)
         return Check(name=name, state=Verdict.OK, what=what)
 
     def ill(self, name: str, key: str, /, **facts: object) -> Check:
@@ -69,17 +69,19 @@ class _Doctor:
         return self._found(Verdict.WARNING, name, key, facts)
 
     def _found(self, state: Verdict, name: str, key: str, facts: Mapping[str, object]) -> Check:
-        what, cure = advice(key, self.language, **facts)
+        what, cure = discord_advice(key, self.language, **facts)
         return Check(name=name, state=state, what=what, cure=cure)
 
 
-def examine(runtime: Runtime, application: Application, language: Language) -> tuple[Check, ...]:
+def diagnose_discord(
+    runtime: Runtime, application: BotApplication, language: Language
+) -> tuple[Check, ...]:
     """Everything that was looked at, in the order in which it should be put right."""
     if runtime.discord is None:
-        what, cure = advice("off", language)
+        what, cure = discord_advice("off", language)
         return (Check(name="discord", state=Verdict.PROBLEM, what=what, cure=cure),)
     doctor = _Doctor(runtime, application, language, runtime.discord)
-    kept = presences(runtime.home.facts)
+    kept = discord_presences(runtime.home.facts)
     return (*_of_bot(doctor, kept), _of_owners(doctor, kept), *_of_secrets(doctor, kept))
 
 
@@ -138,7 +140,7 @@ def _of_guilds(doctor: _Doctor, *, is_public: bool) -> Check:
 def _of_endpoint(doctor: _Doctor, url: str) -> Check:
     wanted = doctor.application.endpoint
     if not url:
-        return doctor.ill("endpoint", "endpoint_none", wanted=wanted or advice_of(doctor))
+        return doctor.ill("endpoint", "endpoint_none", wanted=wanted or endpoint_advice(doctor))
     if wanted is None:
         return doctor.well("endpoint", "endpoint_set", url=url)
     if url.rstrip("/") != wanted.rstrip("/"):
@@ -146,9 +148,9 @@ def _of_endpoint(doctor: _Doctor, url: str) -> Check:
     return doctor.well("endpoint", "endpoint", url=url)
 
 
-def advice_of(doctor: _Doctor) -> str:
+def endpoint_advice(doctor: _Doctor) -> str:
     """What the endpoint looks like where its address is not known."""
-    return advice("endpoint_form", doctor.language)[0]
+    return discord_advice("endpoint_form", doctor.language)[0]
 
 
 def _of_installation(doctor: _Doctor, kinds: Mapping[str, Any]) -> Check:
@@ -172,7 +174,7 @@ def _of_content(doctor: _Doctor, flags: int, kept: tuple[Presence, ...]) -> Chec
 def _of_commands(doctor: _Doctor) -> Check:
     """Commands may be registered everywhere, or in all servers of the installation alone."""
     try:
-        found = difference(doctor.runtime.discord, doctor.application, None)
+        found = command_registration_difference(doctor.runtime.discord, doctor.application, None)
         if not found.is_none and _in_guilds(doctor):
             return doctor.well("commands", "commands_guilds")
     except OpenCrabError as error:
@@ -186,7 +188,8 @@ def _of_commands(doctor: _Doctor) -> Check:
 def _in_guilds(doctor: _Doctor) -> bool:
     guild_ids = doctor.runtime.community.guild_ids
     return bool(guild_ids) and all(
-        difference(doctor.runtime.discord, doctor.application, each).is_none for each in guild_ids
+        command_registration_difference(doctor.runtime.discord, doctor.application, each).is_none
+        for each in guild_ids
     )
 
 

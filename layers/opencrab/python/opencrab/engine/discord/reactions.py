@@ -8,10 +8,10 @@ from typing import Annotated, Any
 from pydantic import StringConstraints
 
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.discord.community import Person, Snowflake, authority_of
+from opencrab.domain.discord.community import Person, Snowflake, member_authority
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.value import Text, Value
-from opencrab.engine.discord.presence import presence_of
+from opencrab.engine.discord.presence import discord_presence
 from opencrab.engine.discord.setup import require_discord
 from opencrab.engine.learning import feedback
 from opencrab.engine.learning.feedback import Thumbs
@@ -51,7 +51,9 @@ class FeedbackOutcome:
     unused: Unused | None = None
 
 
-def react(runtime: Runtime, reaction: Reaction, *, own_ids: frozenset[str]) -> FeedbackOutcome:
+def record_reaction(
+    runtime: Runtime, reaction: Reaction, *, own_ids: frozenset[str]
+) -> FeedbackOutcome:
     """Keep a thumb as feedback, once whether by this or by a button; the public has no say.
 
     A message of ours names its turn in its feedback buttons; without them nobody knows which it
@@ -72,13 +74,15 @@ def react(runtime: Runtime, reaction: Reaction, *, own_ids: frozenset[str]) -> F
     )
 
 
-def may_judge(runtime: Runtime, person: Person, agent_id: str) -> bool:
+def may_give_feedback(runtime: Runtime, person: Person, agent_id: str) -> bool:
     """Whether an agent learns from what somebody thinks of it: not from the public."""
     return _authority(runtime, person, agent_id) is not Authority.PUBLIC
 
 
 def _authority(runtime: Runtime, person: Person, agent_id: str) -> Authority:
-    return authority_of(person, runtime.community, presence_of(runtime.home.facts, agent_id))
+    return member_authority(
+        person, runtime.community, discord_presence(runtime.home.facts, agent_id)
+    )
 
 
 def _record_feedback(
@@ -89,14 +93,16 @@ def _record_feedback(
         turn = runtime.home.journal.header(turn_id)
     except NotFound:
         return FeedbackOutcome(unused=Unused.UNKNOWN)
-    if not may_judge(runtime, author, turn.agent_id):
+    if not may_give_feedback(runtime, author, turn.agent_id):
         return FeedbackOutcome(unused=Unused.STRANGER)
     if not turn.status.is_end:
         return FeedbackOutcome(unused=Unused.EARLY)
     by, key = author.principal_id, author.id
     is_owner = _authority(runtime, author, turn.agent_id) is Authority.OWNER
     try:
-        feedback.give(runtime, turn_id, by=by, thumbs=thumbs, remark="", key=key, by_owner=is_owner)
+        feedback.give_feedback(
+            runtime, turn_id, by=by, thumbs=thumbs, remark="", key=key, by_owner=is_owner
+        )
     except Conflict:
         return FeedbackOutcome(unused=Unused.BEFORE)
     return FeedbackOutcome(turn_id=turn_id)

@@ -40,7 +40,7 @@ _DEFAULTS: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Application:
+class BotApplication:
     """The bot as it is configured here, and the commands that it should have.
 
     `public_key` may be several, parted by commas. `endpoint` is where Discord must send
@@ -85,8 +85,8 @@ def require_discord(discord: Discord | None) -> Discord:
     return discord
 
 
-def difference(
-    discord: Discord | None, application: Application, guild_id: str | None
+def command_registration_difference(
+    discord: Discord | None, application: BotApplication, guild_id: str | None
 ) -> Difference:
     """What registering the commands would change, everywhere or in one server.
 
@@ -97,12 +97,14 @@ def difference(
     return compare_commands(found or (), _expected_commands(application, guild_id))
 
 
-def register(discord: Discord | None, application: Application, guild_id: str | None) -> Difference:
+def register_commands(
+    discord: Discord | None, application: BotApplication, guild_id: str | None
+) -> Difference:
     """Register the commands in place of all that are there, unless nothing would change.
 
     Raises as `difference` does.
     """
-    found = difference(discord, application, guild_id)
+    found = command_registration_difference(discord, application, guild_id)
     if not found.is_none:
         path = _place(application, guild_id)
         require_discord(discord).ask("PUT", path, list(_expected_commands(application, guild_id)))
@@ -121,7 +123,7 @@ def compare_commands(registered: Iterable[Command], wanted: Iterable[Command]) -
     )
 
 
-def invitation(discord: Discord | None, application: Application) -> Invitation:
+def bot_invitation(discord: Discord | None, application: BotApplication) -> Invitation:
     """The links that invite the bot; raises NotFound where Discord is switched off."""
     require_discord(discord)
     shared = {"client_id": application.application_id}
@@ -138,12 +140,12 @@ def invitation(discord: Discord | None, application: Application) -> Invitation:
     )
 
 
-def _place(application: Application, guild_id: str | None) -> str:
+def _place(application: BotApplication, guild_id: str | None) -> str:
     where = "" if guild_id is None else f"/guilds/{guild_id}"
     return f"/applications/{application.application_id}{where}/commands"
 
 
-def _expected_commands(application: Application, guild_id: str | None) -> tuple[Command, ...]:
+def _expected_commands(application: BotApplication, guild_id: str | None) -> tuple[Command, ...]:
     """The commands as they are sent; only global ones tell where they can be used."""
     commands = tuple(application.commands())
     if guild_id is None:

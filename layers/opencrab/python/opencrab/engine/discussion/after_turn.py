@@ -7,16 +7,16 @@ from opencrab.domain.conversation.session import (
     Ending,
     Session,
 )
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed
 from opencrab.domain.memory.belief_index import PEERS, outlook_change
 from opencrab.domain.memory.peer import PEER, Peer, record_collaboration
-from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook, with_peer
+from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs, with_peer
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.value import Language
-from opencrab.engine.agents.events import discussion_ended
+from opencrab.engine.agents.events import record_discussion_end
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.texts import Texts
 
 _TRIES = 5
@@ -32,7 +32,9 @@ _PHASES = Texts(__file__, "phases")
 _TOLD = Texts(__file__, "told")
 
 
-def asking(session: Session, agent_id: str, language: Language, characters: int) -> str:
+def discussion_turn_prompt(
+    session: Session, agent_id: str, language: Language, characters: int
+) -> str:
     """What an agent is told that gets the floor: the phase, its role, and what is left."""
     part = session.participant(agent_id)
     role = part.role if part else ""
@@ -49,7 +51,7 @@ def asking(session: Session, agent_id: str, language: Language, characters: int)
     return told
 
 
-def settle(runtime: Runtime, session: Session) -> None:
+def record_discussion_results(runtime: Runtime, session: Session) -> None:
     """Let those who took part in a discussion that is over know each other better, once."""
     if session.ended_by is None or not session.discusses:
         return
@@ -59,10 +61,10 @@ def settle(runtime: Runtime, session: Session) -> None:
         for other in there:
             if other != agent_id:
                 _meet(runtime.home.facts, agent_id, other, session, outcome)
-    discussion_ended(runtime, session)
+    record_discussion_end(runtime, session)
 
 
-def _meet(facts: Facts, agent_id: str, other: str, session: Session, outcome: Outcome) -> None:
+def _meet(facts: Documents, agent_id: str, other: str, session: Session, outcome: Outcome) -> None:
     for _ in range(_TRIES):
         stored = facts.get(agent_id, PEER, other)
         before = Peer(agent_id=other) if stored is None else stored.read(Peer)
@@ -80,8 +82,8 @@ def _meet(facts: Facts, agent_id: str, other: str, session: Session, outcome: Ou
             return
 
 
-def _outlook(facts: Facts, agent_id: str, peer: Peer) -> tuple[Fact, ...]:
+def _outlook(facts: Documents, agent_id: str, peer: Peer) -> tuple[Document, ...]:
     """What the agent has in view whenever it wakes, where this peer changes it."""
     stored = facts.get(agent_id, OUTLOOK, OUTLOOK)
-    before = Outlook() if stored is None else stored.read(Outlook)
+    before = SalientBeliefs() if stored is None else stored.read(SalientBeliefs)
     return outlook_change(agent_id, stored, with_peer(before, peer))

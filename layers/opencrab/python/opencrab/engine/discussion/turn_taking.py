@@ -14,18 +14,24 @@ from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.autonomy.vital_signs import Mention, VitalSigns
 from opencrab.domain.conversation.message import Channel, Line, LineKind, Message, TextPart
 from opencrab.domain.conversation.session import Session, SessionStatus
-from opencrab.domain.discussion.turn_taking import Contender, first, hazard, is_named, ready_at
+from opencrab.domain.discussion.turn_taking import (
+    Contender,
+    first_contender,
+    is_participant_named,
+    ready_to_speak_at,
+    speaking_hazard,
+)
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.transcript import session_change
 from opencrab.domain.turn.turn import Trigger
-from opencrab.engine.agents.vital_signs import stir
+from opencrab.engine.agents.vital_signs import change_vital_signs
 from opencrab.engine.consequence import FollowUp, TurnEnding
-from opencrab.engine.discussion.after_turn import asking, settle
+from opencrab.engine.discussion.after_turn import discussion_turn_prompt, record_discussion_results
 from opencrab.engine.goals.queue import OPENCRAB
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit
-from opencrab.engine.turn.work import Consequence, Work
+from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.work import Consequence, TurnWork
 from opencrab.ports.agents import Agents
 
 PATIENCE = timedelta(seconds=60)
@@ -40,15 +46,15 @@ _LATELY = 20
 class DiscussionConsequence(Consequence):
     """After each turn of a discussion the floor opens for the next agent."""
 
-    def writes_on_close(self, work: Work) -> bool:
+    def writes_on_close(self, work: TurnWork) -> bool:
         return len(work.session.participants) > 1
 
-    def on_close(self, work: Work, ending: TurnEnding) -> FollowUp:
+    def on_close(self, work: TurnWork, ending: TurnEnding) -> FollowUp:
         item = _next_floor_item(work, ending.speech)
         return FollowUp(due=() if item is None else (item,))
 
 
-def _next_floor_item(work: Work, speech: str) -> DueItem | None:
+def _next_floor_item(work: TurnWork, speech: str) -> DueItem | None:
     """What lets the next agent speak after a turn has ended; None where nobody is to."""
     if not work.session.discusses:
         return None
@@ -66,7 +72,7 @@ def _next_floor_item(work: Work, speech: str) -> DueItem | None:
     return _item(work, after, after.floor + 1, _opens_at(runtime.rules.autonomy, after, now))
 
 
-def take(runtime: Runtime, item: DueItem) -> None:
+def give_floor_for_due_item(runtime: Runtime, item: DueItem) -> None:
     """Ask the next speaker whom a due item is for; one whose place is taken asks nobody.
 
     Raises NotFound where the session is gone.
@@ -74,7 +80,7 @@ def take(runtime: Runtime, item: DueItem) -> None:
     session = runtime.home.sessions.get(item.session_id)
     number, round_ = item.floor or 0, item.message.source_id.rpartition("#")[2]
     if session.status is SessionStatus.ENDED:
-        settle(runtime, session)
+        record_discussion_results(runtime, session)
         return
     if not session.discusses or session.round != round_ or session.floor + 1 != number:
         return
@@ -83,10 +89,12 @@ def take(runtime: Runtime, item: DueItem) -> None:
     if agent_id is None:
         return
     language = runtime.home.agents.get(agent_id).agent.language
-    text = asking(session, agent_id, language, runtime.rules.autonomy.speech_characters)
+    text = discussion_turn_prompt(
+        session, agent_id, language, runtime.rules.autonomy.speech_characters
+    )
     with suppress(Conflict):
         # It ended meanwhile, or the item was admitted before when somebody else was next.
-        admit(
+        admit_message(
             runtime,
             session.id,
             item.message.replaced(parts=(TextPart(text=text),)),
@@ -115,18 +123,18 @@ def next_speaker(runtime: Runtime, session: Session, lines: tuple[Line, ...]) ->
         profile = profiles[each.agent_id]
         if profile is None or profile.agent.status is not AgentStatus.ACTIVE:
             continue
-        named = last is not None and is_named(profile.identity.name, last.text)
-        at = ready_at(session, each, runtime.rules.autonomy)
+        named = last is not None and is_participant_named(profile.identity.name, last.text)
+        at = ready_to_speak_at(session, each, runtime.rules.autonomy)
         contenders.append(
             Contender(
                 agent_id=each.agent_id,
                 seat=seats.index(each.agent_id),
-                hazard=hazard(profile.soul, named=named),
+                hazard=speaking_hazard(profile.soul, named=named),
                 ready=at is None or at <= now,
                 leads=each.agent_id == session.facilitator_id,
             )
         )
-    return first(contenders)
+    return first_contender(contenders)
 
 
 def _opens_at(autonomy: Autonomy, session: Session, now: datetime) -> datetime:
@@ -134,11 +142,11 @@ def _opens_at(autonomy: Autonomy, session: Session, now: datetime) -> datetime:
     if session.hops == 0 and session.awaited:
         return now + PATIENCE
     soon = now + timedelta(seconds=autonomy.floor_seconds)
-    ready = [ready_at(session, each, autonomy) or now for each in session.candidates]
+    ready = [ready_to_speak_at(session, each, autonomy) or now for each in session.candidates]
     return max(soon, min(ready))
 
 
-def _item(work: Work, session: Session, number: int, at: datetime) -> DueItem:
+def _item(work: TurnWork, session: Session, number: int, at: datetime) -> DueItem:
     """The due item of one place in a round; `source_id` ends with what the round is about."""
     turn, place = work.turn, number or "end"
     return DueItem(
@@ -203,8 +211,8 @@ def _tell_the_named(
         profile = _profile(runtime.home.agents, each.agent_id)
         if each.agent_id == speaker_id or profile is None:
             continue
-        if is_named(profile.identity.name, last.text):
-            stir(runtime, each.agent_id, lambda signs: _add_mention(signs, mention))
+        if is_participant_named(profile.identity.name, last.text):
+            change_vital_signs(runtime, each.agent_id, lambda signs: _add_mention(signs, mention))
 
 
 def _add_mention(signs: VitalSigns, mention: Mention) -> VitalSigns:
@@ -216,4 +224,4 @@ def _stir_answered(runtime: Runtime, session: Session, agent_id: str) -> None:
         here = signs.mention is not None and signs.mention.session_id == session.id
         return signs.replaced(mention=None) if here else signs
 
-    stir(runtime, agent_id, answered)
+    change_vital_signs(runtime, agent_id, answered)

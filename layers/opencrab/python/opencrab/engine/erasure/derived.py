@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from opencrab.domain.agents.agent_state import MIND, Mind
-from opencrab.domain.document import Fact
+from opencrab.domain.agents.agent_state import MIND, AgentState
+from opencrab.domain.document import Document
 from opencrab.domain.erasure.request import Scope
 from opencrab.domain.goals.goal import GOAL, Goal, goal_key
-from opencrab.domain.goals.plan import PLAN, GivenUp
+from opencrab.domain.goals.plan import PLAN, AbandonedPlan
 from opencrab.domain.learning.evidence import EVIDENCE, STANDING, ClosedEvidence, Evidence
-from opencrab.domain.learning.signals import SIGNALS, Signals
-from opencrab.domain.memory.knowledge_graph import EDGE, NODE, Edge, Node
+from opencrab.domain.learning.signals import SIGNALS, TurnSignals
+from opencrab.domain.memory.knowledge_graph import EDGE, NODE, KnowledgeEdge, KnowledgeNode
 from opencrab.domain.memory.memory import (
     EXPERIENCE,
     IMPRESSION,
@@ -20,23 +20,33 @@ from opencrab.domain.memory.memory import (
     Impression,
     Memory,
 )
-from opencrab.domain.memory.summary import COMPACTION, SUMMARY, Compaction, Summary, SummarySource
+from opencrab.domain.memory.summary import (
+    COMPACTION,
+    SUMMARY,
+    CompactionState,
+    Summary,
+    SummarySource,
+)
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill
-from opencrab.engine.erasure.derived_beliefs import inner_kept
-from opencrab.engine.erasure.derived_reports import wordings_kept
-from opencrab.engine.erasure.scope import Affected
+from opencrab.engine.erasure.derived_beliefs import derived_beliefs
+from opencrab.engine.erasure.derived_reports import derived_reports
+from opencrab.engine.erasure.scope import DataToErase
 from opencrab.engine.goals.instructions import INSTRUCTION
-from opencrab.engine.learning.experience_changes import left_to, without, without_pins
+from opencrab.engine.learning.experience_changes import (
+    close_changes,
+    experiences_merged_into,
+    without_pins_of_forgotten,
+)
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.paging import all_of
 
 _INDEXED = {MEMORY, EXPERIENCE, SUMMARY}
 
-Words = Callable[[Fact], tuple[str, ...]]
+Words = Callable[[Document], tuple[str, ...]]
 
 
 @dataclass
-class Keepsakes:
+class DerivedData:
     """What is to be done about what one agent keeps.
 
     `changes` come in an order in which no step takes away by what the next ones were found;
@@ -45,8 +55,8 @@ class Keepsakes:
     """
 
     agent_id: str
-    changes: list[Fact] = field(default_factory=list)
-    sources: list[Fact] = field(default_factory=list)
+    changes: list[Document] = field(default_factory=list)
+    sources: list[Document] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     turns: list[str] = field(default_factory=list)
     skills: list[str] = field(default_factory=list)
@@ -59,7 +69,7 @@ class Keepsakes:
         return [ref for ref in self.removed if ref.partition(":")[0] in _INDEXED]
 
 
-def keepsakes(runtime: Runtime, found: Affected, agent_id: str) -> Keepsakes:
+def derived_data(runtime: Runtime, found: DataToErase, agent_id: str) -> DerivedData:
     """What an agent keeps of what is meant; its words join the traces of it."""
     return _Search(runtime, found, agent_id).all()
 
@@ -67,21 +77,21 @@ def keepsakes(runtime: Runtime, found: Affected, agent_id: str) -> Keepsakes:
 class _Search:
     """One agent's kept things, looked through once; `own` for the agent who is to forget."""
 
-    def __init__(self, runtime: Runtime, found: Affected, agent_id: str) -> None:
+    def __init__(self, runtime: Runtime, found: DataToErase, agent_id: str) -> None:
         self._runtime = runtime
         self._facts = runtime.home.facts
         self._found = found
         self._agent_id = agent_id
         self._own = agent_id == found.agent_id
-        self._kept = Keepsakes(agent_id)
+        self._kept = DerivedData(agent_id)
 
-    def all(self) -> Keepsakes:
+    def all(self) -> DerivedData:
         """Everything; memories are judged first, as others hang on them, and removed last."""
         memories, reworded = self._memories()
         self._goals()
         nodes = self._nodes({fact.id for fact in memories})
         self._edges({fact.id for fact in nodes})
-        self._remove(nodes, NODE, lambda fact: (fact.read(Node).label, fact.read(Node).content))
+        self._remove(nodes, NODE, lambda fact: fact.read(KnowledgeNode).texts)
         self._summaries()
         self._inner()
         self._experiences()
@@ -129,7 +139,7 @@ class _Search:
             case _:
                 return False
 
-    def _memories(self) -> tuple[list[Fact], list[Fact]]:
+    def _memories(self) -> tuple[list[Document], list[Document]]:
         gone, reworded = [], []
         for fact in self._all(MEMORY):
             memory = fact.read(Memory)
@@ -156,21 +166,21 @@ class _Search:
         stored = self._facts.get(self._agent_id, MIND, MIND)
         if stored is None:
             return
-        mind = stored.read(Mind)
+        mind = stored.read(AgentState)
         core = tuple(
             each
             for each in mind.core
             if each.id not in gone
             and not self._means(each.content, session_id=each.session_id, people=(each.person_id,))
         )
-        bare = without_pins(mind.replaced(core=core), self._found.traces.ids)
+        bare = without_pins_of_forgotten(mind.replaced(core=core), self._found.traces.ids)
         if bare != mind:
             self._kept.changes.append(stored.holding(bare))
 
     def _goals(self) -> None:
         if not self._own or self._found.wish.scope is Scope.MEMORY:
             return
-        gone: list[Fact] = []
+        gone: list[Document] = []
         for fact in self._all(GOAL):
             goal = fact.read(Goal)
             told = () if goal.given else (goal.name, goal.instruction, goal.report)
@@ -198,7 +208,7 @@ class _Search:
         """Plans that were given up go with their goals, or because of what they say."""
         gone = []
         for fact in self._all(PLAN):
-            plan = fact.read(GivenUp)
+            plan = fact.read(AbandonedPlan)
             told = (text for each in plan.tasks for text in (each.name, each.cause, each.result))
             if goal_key(plan.goal_id) in goals or self._means(
                 plan.why,
@@ -209,10 +219,10 @@ class _Search:
                 gone.append(fact)
         self._remove(gone, PLAN, lambda _fact: ())
 
-    def _nodes(self, memories: set[str]) -> list[Fact]:
+    def _nodes(self, memories: set[str]) -> list[Document]:
         gone = []
         for fact in self._all(NODE):
-            node = fact.read(Node)
+            node = fact.read(KnowledgeNode)
             if node.memory_id in memories or self._means(
                 node.label,
                 node.content,
@@ -227,7 +237,7 @@ class _Search:
     def _edges(self, nodes: set[str]) -> None:
         gone = []
         for fact in self._all(EDGE):
-            edge = fact.read(Edge)
+            edge = fact.read(KnowledgeEdge)
             hangs = bool({edge.origin, edge.target} & nodes)
             if hangs or self._means(turns=(edge.turn_id,), times=(edge.updated_at,)):
                 gone.append(fact)
@@ -235,7 +245,7 @@ class _Search:
 
     def _summaries(self) -> None:
         """Months before days before topics: each was found by what it was made of."""
-        gone: dict[str, tuple[Fact, Summary]] = {}
+        gone: dict[str, tuple[Document, Summary]] = {}
         for fact in self._all(SUMMARY):
             summary = fact.read(Summary)
             made_of_it = any(part in gone for part in summary.parts)
@@ -263,14 +273,14 @@ class _Search:
 
     def _compactions(self, summaries: frozenset[str]) -> None:
         for fact in self._all(COMPACTION) if summaries else ():
-            known = fact.read(Compaction)
+            known = fact.read(CompactionState)
             bare = known.without(summaries)
             if bare != known:
                 self._kept.changes.append(fact.holding(bare))
 
     def _experiences(self) -> None:
         """With a person goes what was left to what is theirs: it says the same."""
-        gone, others = [], dict[str, Fact]()
+        gone, others = [], dict[str, Document]()
         for fact in self._all(EXPERIENCE):
             lived = fact.read(Experience)
             others[fact.id] = fact
@@ -286,12 +296,12 @@ class _Search:
                 gone.append(others.pop(fact.id))
         if self._found.wish.scope is Scope.PERSON:
             ids = self._found.traces.ids | {fact.id for fact in gone}
-            left = left_to(self._facts, self._agent_id, ids)
+            left = experiences_merged_into(self._facts, self._agent_id, ids)
             gone += [fact for name, fact in others.items() if name in left]
         self._remove(gone, EXPERIENCE, lambda fact: (fact.read(Experience).experience,))
 
     def _inner(self) -> None:
-        inner = inner_kept(self._facts, self._agent_id, self._means)
+        inner = derived_beliefs(self._facts, self._agent_id, self._means)
         self._kept.changes += inner.changes
         self._kept.removed += inner.removed
         self._kept.schedules += inner.schedules
@@ -344,7 +354,7 @@ class _Search:
         """
         gone = self._found.traces.ids
         for fact in self._all(SIGNALS):
-            told = fact.read(Signals)
+            told = fact.read(TurnSignals)
             if self._means(turns=(told.turn_id,), session_id=told.session_id, times=(told.at,)):
                 self._kept.changes.append(fact.removed())
             elif (bare_signals := told.without(gone)) != told:
@@ -355,9 +365,7 @@ class _Search:
             bare = kept.without(gone)
             if bare != kept:
                 self._kept.changes.append(fact.holding(bare))
-        self._kept.changes += without(
-            self._runtime.home.facts, self._runtime.clock, self._agent_id, gone
-        )
+        self._kept.changes += close_changes(self._facts, self._runtime.clock, self._agent_id, gone)
 
     def _skills(self) -> None:
         for fact in self._all(SKILL):
@@ -374,11 +382,11 @@ class _Search:
     def _wordings(self) -> None:
         kept = self._kept
         touched = any((kept.changes, kept.sources, kept.skills, self._found.lines))
-        changes, turns = wordings_kept(self._facts, self._agent_id, self._means, touched=touched)
+        changes, turns = derived_reports(self._facts, self._agent_id, self._means, touched=touched)
         kept.changes += changes
         kept.turns += turns
 
-    def _remove(self, facts: list[Fact], kind: str, words: Words) -> None:
+    def _remove(self, facts: list[Document], kind: str, words: Words) -> None:
         wished = self._own and self._found.wish.scope is Scope.MEMORY
         for fact in facts:
             is_source = wished and kind == MEMORY and fact.id == self._found.wish.id
@@ -388,5 +396,5 @@ class _Search:
             if kind in {MEMORY, EXPERIENCE}:
                 self._found.traces.ids.add(fact.id)
 
-    def _all(self, kind: str) -> Iterator[Fact]:
+    def _all(self, kind: str) -> Iterator[Document]:
         return all_of(self._facts, self._agent_id, kind)

@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from opencrab.domain.agents.event import HAPPENING, Happening
+from opencrab.domain.agents.event import HAPPENING, AgentEvent
 from opencrab.domain.autonomy.schedule import SCHEDULE, Schedule
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.memory.belief import BELIEF, Belief
 from opencrab.domain.memory.belief_index import outlook_change, outlook_of
 from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.memory.salient_beliefs import OUTLOOK
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_of
 
 
-class Means(Protocol):
+class IsAffected(Protocol):
     """Whether something comes of what is meant."""
 
     def __call__(
@@ -37,26 +37,26 @@ class Means(Protocol):
 
 
 @dataclass
-class InnerKept:
+class DerivedBeliefs:
     """What is to be changed, in its order; what is removed as `kind:id`; words that are gone.
 
     `schedules` have to do with it otherwise than by what they say: they are only named.
     """
 
-    changes: list[Fact] = field(default_factory=list)
+    changes: list[Document] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     schedules: list[str] = field(default_factory=list)
 
-    def remove(self, fact: Fact) -> None:
+    def remove(self, fact: Document) -> None:
         """Remove one fact."""
         self.changes.append(fact.removed())
         self.removed.append(f"{fact.kind}:{fact.id}")
 
 
-def inner_kept(facts: Facts, agent_id: str, means: Means) -> InnerKept:
+def derived_beliefs(facts: Documents, agent_id: str, means: IsAffected) -> DerivedBeliefs:
     """What of an agent's inner life comes of what is meant."""
-    kept = InnerKept()
+    kept = DerivedBeliefs()
     beliefs = list(_beliefs(facts, agent_id, means, kept))
     peers = list(_peers(facts, agent_id, means, kept))
     if kept.changes:
@@ -67,7 +67,9 @@ def inner_kept(facts: Facts, agent_id: str, means: Means) -> InnerKept:
     return kept
 
 
-def _beliefs(facts: Facts, agent_id: str, means: Means, kept: InnerKept) -> Iterator[Belief]:
+def _beliefs(
+    facts: Documents, agent_id: str, means: IsAffected, kept: DerivedBeliefs
+) -> Iterator[Belief]:
     """Those that stay; evidence that is forgotten goes, what it weighed remains."""
     for fact in all_of(facts, agent_id, BELIEF):
         belief = fact.read(Belief)
@@ -88,7 +90,9 @@ def _beliefs(facts: Facts, agent_id: str, means: Means, kept: InnerKept) -> Iter
         yield belief
 
 
-def _peers(facts: Facts, agent_id: str, means: Means, kept: InnerKept) -> Iterator[Peer]:
+def _peers(
+    facts: Documents, agent_id: str, means: IsAffected, kept: DerivedBeliefs
+) -> Iterator[Peer]:
     """Those that stay; of one who was met elsewhere too the numbers do."""
     for fact in all_of(facts, agent_id, PEER):
         peer = fact.read(Peer)
@@ -106,13 +110,13 @@ def _peers(facts: Facts, agent_id: str, means: Means, kept: InnerKept) -> Iterat
 
 
 def _outlook(
-    facts: Facts, agent_id: str, beliefs: Iterable[Belief], peers: Iterable[Peer]
-) -> tuple[Fact, ...]:
+    facts: Documents, agent_id: str, beliefs: Iterable[Belief], peers: Iterable[Peer]
+) -> tuple[Document, ...]:
     stored = facts.get(agent_id, OUTLOOK, OUTLOOK)
     return () if stored is None else outlook_change(agent_id, stored, outlook_of(beliefs, peers))
 
 
-def _working(facts: Facts, agent_id: str, means: Means, kept: InnerKept) -> None:
+def _working(facts: Documents, agent_id: str, means: IsAffected, kept: DerivedBeliefs) -> None:
     stored = facts.get(agent_id, WORKING, WORKING)
     if stored is None:
         return
@@ -127,11 +131,13 @@ def _working(facts: Facts, agent_id: str, means: Means, kept: InnerKept) -> None
         kept.remove(stored)
 
 
-def _happenings(facts: Facts, agent_id: str, means: Means, kept: InnerKept) -> list[str]:
+def _happenings(
+    facts: Documents, agent_id: str, means: IsAffected, kept: DerivedBeliefs
+) -> list[str]:
     """The ids of those that go."""
     gone = []
     for fact in all_of(facts, agent_id, HAPPENING):
-        event = fact.read(Happening)
+        event = fact.read(AgentEvent)
         if means(
             event.text,
             session_id=event.session_id,
@@ -143,7 +149,9 @@ def _happenings(facts: Facts, agent_id: str, means: Means, kept: InnerKept) -> l
     return gone
 
 
-def _signs(facts: Facts, agent_id: str, means: Means, kept: InnerKept, gone: Iterable[str]) -> None:
+def _signs(
+    facts: Documents, agent_id: str, means: IsAffected, kept: DerivedBeliefs, gone: Iterable[str]
+) -> None:
     """Whom it would have answered, where it spoke, and how many events it has not read."""
     stored = facts.get(agent_id, VITALS, VITALS)
     if stored is None:
@@ -167,7 +175,7 @@ def _signs(facts: Facts, agent_id: str, means: Means, kept: InnerKept, gone: Ite
         kept.changes.append(stored.holding(after))
 
 
-def _schedules(facts: Facts, agent_id: str, means: Means, kept: InnerKept) -> None:
+def _schedules(facts: Documents, agent_id: str, means: IsAffected, kept: DerivedBeliefs) -> None:
     """Those that say it go; what is merely of that place or that time is its owner's to judge."""
     for fact in all_of(facts, agent_id, SCHEDULE):
         known = fact.read(Schedule)

@@ -1,15 +1,15 @@
 """Wordings of an agent's reports that may tell of what is to be forgotten, and their turns."""
 
-from opencrab.domain.document import Fact
-from opencrab.domain.learning.report_wording import WORDING, WRITTEN, Wording
-from opencrab.engine.erasure.derived_beliefs import Means
-from opencrab.ports.documents import Facts
+from opencrab.domain.document import Document
+from opencrab.domain.learning.report_wording import WORDING, WRITTEN, ReportWording
+from opencrab.engine.erasure.derived_beliefs import IsAffected
+from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_of
 
 
-def wordings_kept(
-    facts: Facts, agent_id: str, means: Means, *, touched: bool
-) -> tuple[list[Fact], list[str]]:
+def derived_reports(
+    facts: Documents, agent_id: str, means: IsAffected, *, touched: bool
+) -> tuple[list[Document], list[str]]:
     """The changes by which they go, and the turns whose records hold the same words.
 
     A report tells of all turns, skills and memories of its time, and words do not say of which:
@@ -18,7 +18,7 @@ def wordings_kept(
     """
     changes, turns = [], []
     for fact in all_of(facts, agent_id, WORDING):
-        told = fact.read(Wording)
+        told = fact.read(ReportWording)
         if touched or means(told.text, turns=(told.turn_id,), times=(told.at,)):
             changes.append(fact.removed())
             turns.append(told.turn_id)

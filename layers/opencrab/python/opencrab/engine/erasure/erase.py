@@ -12,19 +12,29 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.erasure.request import FORGOTTEN, MARKS_KEPT, ErasureMark, Scope, Wish
 from opencrab.domain.errors import Conflict
 from opencrab.domain.memory.memory import MEMORY
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
-from opencrab.engine.erasure.derived import Keepsakes, keepsakes
-from opencrab.engine.erasure.progress import Trail, Trails
-from opencrab.engine.erasure.scope import Affected, find_affected, find_repeating
-from opencrab.engine.erasure.turns import Erasing, existing, files_of, header_of, parts
-from opencrab.engine.memory.records import one_less
+from opencrab.engine.erasure.derived import DerivedData, derived_data
+from opencrab.engine.erasure.progress import ErasureProgress, ErasureProgressStore
+from opencrab.engine.erasure.scope import (
+    DataToErase,
+    find_data_to_erase,
+    find_lines_repeating_erased,
+)
+from opencrab.engine.erasure.turns import (
+    TurnErasure,
+    batches,
+    existing_files,
+    files_written_by_turn,
+    find_turn_header,
+)
+from opencrab.engine.memory.records import count_memory_removed
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.clock import Clock
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 
 Step = Callable[[], bool]
 """One piece of work; False when it was done before."""
@@ -61,7 +71,7 @@ class ErasureReport:
 
 
 @dataclass(frozen=True)
-class Lineage:
+class DataLineage:
     """What came of something in the past, before anything of it is removed."""
 
     lines: int
@@ -75,11 +85,11 @@ class Lineage:
 
 @dataclass
 class _Plan:
-    found: Affected
-    kept: list[Keepsakes]
+    found: DataToErase
+    kept: list[DerivedData]
 
 
-def forget(
+def erase_data(
     runtime: Runtime, agent_id: str, wish: Wish, *, seconds: float = SECONDS
 ) -> ErasureReport:
     """Forget what is wished, as much of it as there is time for; say it again while it is not done.
@@ -106,7 +116,7 @@ def forget(
         lines=call.erasing.lines,
         turns=call.erasing.turns,
         removed=tuple(call.removed),
-        files=tuple(existing(runtime.home.files, remains.files)),
+        files=tuple(existing_files(runtime.home.files, remains.files)),
         skills=remains.skills,
         schedules=remains.schedules,
     )
@@ -123,8 +133,8 @@ class _Call:
         began = runtime.clock.monotonic_ms()
         self._looks_until = began + seconds * _LOOKING * 1_000
         self._ends = began + seconds * 1_000
-        self.trails = Trails(runtime, agent_id, wish)
-        self.erasing = Erasing(runtime, agent_id, wish)
+        self.trails = ErasureProgressStore(runtime, agent_id, wish)
+        self.erasing = TurnErasure(runtime, agent_id, wish)
         self.removed: dict[str, None] = {}
         self.met: dict[str, None] = {}
         self.done, self.left = False, 0
@@ -147,7 +157,7 @@ class _Call:
                 self.trails.keep(trail)
                 return
 
-    def _batch(self, trail: Trail) -> str | None:
+    def _batch(self, trail: ErasureProgress) -> str | None:
         """Do what is to be done in some sessions; the last of them, None when there are no more."""
         in_time = partial(self._has_until, self._looks_until)
         plan = _plan_erasure(self._runtime, self._agent_id, self._wish, trail, in_time)
@@ -180,33 +190,33 @@ class _Call:
         return self._runtime.clock.monotonic_ms() < moment
 
 
-def lineage(runtime: Runtime, agent_id: str, wish: Wish) -> Lineage:
+def data_lineage(runtime: Runtime, agent_id: str, wish: Wish) -> DataLineage:
     """What would be forgotten with a wish, and what came of it; changes nothing."""
     runtime.home.agents.get(agent_id)
-    known = Trail(traces=Trails(runtime, agent_id, wish).read().traces)
+    known = ErasureProgress(traces=ErasureProgressStore(runtime, agent_id, wish).read().traces)
     plan = _plan_erasure(runtime, agent_id, wish, known, lambda: True)
     found = plan.found
     turns = (*found.turns, *found.beside)
-    files = (path for turn_id in turns for path in files_of(runtime.home, turn_id))
-    return Lineage(
+    files = (path for turn_id in turns for path in files_written_by_turn(runtime.home, turn_id))
+    return DataLineage(
         lines=sum(map(len, found.lines.values())),
         repeated=sum(map(len, found.repeating.values())),
         turns=len(dict.fromkeys(turns)),
         kept=tuple(_removed_references(plan)),
-        files=tuple(existing(runtime.home.files, dict.fromkeys(files))),
+        files=tuple(existing_files(runtime.home.files, dict.fromkeys(files))),
         skills=_skills(plan),
         schedules=_schedules(plan),
     )
 
 
 def _plan_erasure(
-    runtime: Runtime, agent_id: str, wish: Wish, trail: Trail, in_time: Callable[[], bool]
+    runtime: Runtime, agent_id: str, wish: Wish, trail: ErasureProgress, in_time: Callable[[], bool]
 ) -> _Plan:
-    found = find_affected(runtime, agent_id, wish, trail, in_time)
-    kept = [keepsakes(runtime, found, each) for each in found.agents()]
+    found = find_data_to_erase(runtime, agent_id, wish, trail, in_time)
+    kept = [derived_data(runtime, found, each) for each in found.agents()]
     for each in kept:
         found.beside.update(dict.fromkeys(turn for turn in each.turns if turn))
-    find_repeating(runtime.home.journal, found)
+    find_lines_repeating_erased(runtime.home.journal, found)
     return _Plan(found, kept)
 
 
@@ -216,7 +226,7 @@ def _require_ended(runtime: Runtime, plan: _Plan) -> None:
     goals = [goal for each in plan.kept for goal in each.open_goals]
     alive = {turn.id for turn in _alive(runtime, found)}
     for turn_id in islice(reversed([*found.turns, *found.beside]), _CHECKED):
-        turn = header_of(runtime.home.journal, turn_id)
+        turn = find_turn_header(runtime.home.journal, turn_id)
         if turn is not None and not turn.status.is_end:
             alive.add(turn_id)
     if goals or alive:
@@ -227,7 +237,7 @@ def _require_ended(runtime: Runtime, plan: _Plan) -> None:
         )
 
 
-def _alive(runtime: Runtime, found: Affected) -> Iterator[Turn]:
+def _alive(runtime: Runtime, found: DataToErase) -> Iterator[Turn]:
     """Turns in these sessions that have it in their hands, and those that write summaries."""
     rules, places = runtime.rules, found.traces.lines
     horizon = timedelta(seconds=max(rules.lease_seconds, rules.visibility_seconds))
@@ -241,7 +251,7 @@ def _alive(runtime: Runtime, found: Affected) -> Iterator[Turn]:
             yield turn
 
 
-def _mark(facts: Facts, clock: Clock, plan: _Plan) -> None:
+def _mark(facts: Documents, clock: Clock, plan: _Plan) -> None:
     """Tell every copy of an index, before anything goes."""
     found, now = plan.found, clock.now()
     refs = {each.agent_id: each.found_again for each in plan.kept}
@@ -253,15 +263,17 @@ def _mark(facts: Facts, clock: Clock, plan: _Plan) -> None:
             )
 
 
-def _mark_contents(found: Affected, agent_id: str, refs: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _mark_contents(
+    found: DataToErase, agent_id: str, refs: Sequence[str]
+) -> Iterator[dict[str, Any]]:
     """What the marks for one agent say, each of a size that one fact holds."""
-    yield from ({"lines": part} for part in parts(list(found.ranges(agent_id)), _MARKED))
-    yield from ({"refs": part} for part in parts(refs, _MARKED))
+    yield from ({"lines": part} for part in batches(list(found.ranges(agent_id)), _MARKED))
+    yield from ({"refs": part} for part in batches(refs, _MARKED))
     if found.wish.scope is Scope.EVERYTHING and agent_id == found.agent_id:
         yield {"everything": True}
 
 
-def _steps(facts: Facts, plan: _Plan, erasing: Erasing) -> Iterator[Step]:
+def _steps(facts: Documents, plan: _Plan, erasing: TurnErasure) -> Iterator[Step]:
     """What is to be done, in an order in which whatever leads to something else goes after it."""
     found = plan.found
     for turn_id in found.beside:
@@ -277,25 +289,25 @@ def _steps(facts: Facts, plan: _Plan, erasing: Erasing) -> Iterator[Step]:
         yield partial(erasing.session, session_id)
 
 
-def _keep(facts: Facts, erasing: Erasing, change: Fact) -> bool:
+def _keep(facts: Documents, erasing: TurnErasure, change: Document) -> bool:
     """Change what is kept; a memory goes together with its place in the count of all."""
     if change.kind != MEMORY or change.body is not None:
         return erasing.keep(change)
-    facts.commit(change, one_less(facts, change.owner))
+    facts.commit(change, count_memory_removed(facts, change.owner))
     return True
 
 
 def _portions(
-    lines: Mapping[str, Mapping[int, tuple[str, ...]]], erasing: Erasing
+    lines: Mapping[str, Mapping[int, tuple[str, ...]]], erasing: TurnErasure
 ) -> Iterator[Step]:
     """Lines with the turns that they lead to, the newest first: a message goes after its answer."""
     for session_id, numbers in lines.items():
-        for part in parts(sorted(numbers, reverse=True), _LINES):
+        for part in batches(sorted(numbers, reverse=True), _LINES):
             turns = tuple(dict.fromkeys(turn for number in part for turn in numbers[number]))
             yield partial(erasing.portion, session_id, part, turns)
 
 
-def _sessions_to_strip(found: Affected) -> Iterator[str]:
+def _sessions_to_strip(found: DataToErase) -> Iterator[str]:
     """The sessions whose own name, theme or maker is to be forgotten."""
     wish = found.wish
     for session in found.sessions.values():
@@ -313,7 +325,7 @@ def _sessions_to_strip(found: Affected) -> Iterator[str]:
             yield session.id
 
 
-def _agents_with_marks(facts: Facts, agent_id: str, others: Iterable[str]) -> Iterator[str]:
+def _agents_with_marks(facts: Documents, agent_id: str, others: Iterable[str]) -> Iterator[str]:
     """The agents whose indexes know of something forgotten, by this call or an earlier one."""
     for each in dict.fromkeys((agent_id, *others)):
         if facts.page(each, FORGOTTEN, limit=1, newest_first=True):

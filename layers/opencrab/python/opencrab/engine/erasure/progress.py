@@ -11,8 +11,8 @@ from datetime import timedelta
 from itertools import islice
 
 from opencrab.domain.document import new_fact
-from opencrab.domain.erasure.fingerprint import Traces
-from opencrab.domain.erasure.request import Lines, Wish
+from opencrab.domain.erasure.fingerprint import ErasureFingerprints
+from opencrab.domain.erasure.request import LineRange, Wish
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.value import Value
 from opencrab.engine.runtime import Runtime
@@ -33,7 +33,7 @@ class _Part(Value):
     sentences: tuple[str, ...] = ()
     common: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
-    lines: tuple[Lines, ...] = ()
+    lines: tuple[LineRange, ...] = ()
 
 
 class _Head(Value):
@@ -43,7 +43,7 @@ class _Head(Value):
 
 
 @dataclass
-class Trail:
+class ErasureProgress:
     """How far the calls for one wish have come.
 
     They look through all sessions, one round after the other; `after` is the last session that
@@ -51,7 +51,7 @@ class Trail:
     that this round has found nothing yet.
     """
 
-    traces: Traces
+    traces: ErasureFingerprints
     after: str | None = None
     whole: bool = False
     clean: bool = True
@@ -61,18 +61,18 @@ class Trail:
         self.after, self.whole, self.clean = None, True, True
 
 
-class Trails:
+class ErasureProgressStore:
     """Where the trail of one wish is kept."""
 
     def __init__(self, runtime: Runtime, agent_id: str, wish: Wish) -> None:
         self._runtime, self._agent_id = runtime, agent_id
         self._key = stable_id("forget", wish.model_dump_json())
-        self._stored = Traces()
+        self._stored = ErasureFingerprints()
         self._parts = 0
 
-    def read(self) -> Trail:
+    def read(self) -> ErasureProgress:
         """The trail as the last call left it; a new one where there was none."""
-        known = Trail(traces=Traces())
+        known = ErasureProgress(traces=ErasureFingerprints())
         for fact_id in self._ids():
             fact = self._runtime.home.facts.get(self._agent_id, TRAIL, fact_id)
             if fact is None:
@@ -87,7 +87,7 @@ class Trails:
                 self._parts += 1
         return known
 
-    def keep(self, trail: Trail) -> None:
+    def keep(self, trail: ErasureProgress) -> None:
         """Store what has been learned since it was read or stored."""
         for part in _news(self._stored, trail.traces):
             self._parts += 1
@@ -112,7 +112,7 @@ class Trails:
         self._runtime.home.facts.commit(fact.replaced(version=0))
 
 
-def ranges(session_id: str, numbers: Iterable[int]) -> Iterable[Lines]:
+def line_ranges(session_id: str, numbers: Iterable[int]) -> Iterable[LineRange]:
     """Numbers of lines as few ranges."""
     first = last = 0
     for number in sorted(numbers):
@@ -120,20 +120,20 @@ def ranges(session_id: str, numbers: Iterable[int]) -> Iterable[Lines]:
             last = number
             continue
         if last:
-            yield Lines(session_id=session_id, first=first, last=last)
+            yield LineRange(session_id=session_id, first=first, last=last)
         first = last = number
     if last:
-        yield Lines(session_id=session_id, first=first, last=last)
+        yield LineRange(session_id=session_id, first=first, last=last)
 
 
-def add_lines(traces: Traces, lines: Mapping[str, Iterable[int]]) -> None:
+def add_erased_lines(traces: ErasureFingerprints, lines: Mapping[str, Iterable[int]]) -> None:
     """Know more places."""
     for session_id, numbers in lines.items():
         known: AbstractSet[int] = traces.lines.get(session_id, frozenset())
         traces.lines[session_id] = known | frozenset(numbers)
 
 
-def _add(traces: Traces, part: _Part) -> None:
+def _add(traces: ErasureFingerprints, part: _Part) -> None:
     traces.names.update(dict.fromkeys(part.names))
     traces.others.update(part.others)
     traces.sentences.update(part.sentences)
@@ -142,15 +142,15 @@ def _add(traces: Traces, part: _Part) -> None:
     lines: dict[str, set[int]] = {}
     for each in part.lines:
         lines.setdefault(each.session_id, set()).update(range(each.first, each.last + 1))
-    add_lines(traces, lines)
+    add_erased_lines(traces, lines)
 
 
-def _news(stored: Traces, now: Traces) -> Iterable[_Part]:
+def _news(stored: ErasureFingerprints, now: ErasureFingerprints) -> Iterable[_Part]:
     """What is known now and not stored, in parts that a fact holds."""
     places = (
         each
         for session_id, numbers in now.lines.items()
-        for each in ranges(session_id, numbers - stored.lines.get(session_id, frozenset()))
+        for each in line_ranges(session_id, numbers - stored.lines.get(session_id, frozenset()))
     )
     news: dict[str, Iterable[object]] = {
         "names": [name for name in now.names if name not in stored.names],

@@ -8,15 +8,22 @@ from operator import attrgetter
 
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.conversation.session import Session
-from opencrab.domain.erasure.fingerprint import Traces, digests, texts_in
-from opencrab.domain.erasure.request import FORGOTTEN, RECORDS_KEPT, ErasureMark, Lines, Scope, Wish
+from opencrab.domain.erasure.fingerprint import ErasureFingerprints, sentence_digests, texts_in_json
+from opencrab.domain.erasure.request import (
+    FORGOTTEN,
+    RECORDS_KEPT,
+    ErasureMark,
+    LineRange,
+    Scope,
+    Wish,
+)
 from opencrab.domain.errors import NotFound
 from opencrab.domain.memory.memory import IMPRESSION, MEMORY, Impression, Memory
 from opencrab.domain.turn.turn import Trigger
-from opencrab.engine.erasure.progress import Trail, add_lines, ranges
+from opencrab.engine.erasure.progress import ErasureProgress, add_erased_lines, line_ranges
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.clock import Clock
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.erasure import Eraser
 from opencrab.ports.home import Home
 from opencrab.ports.paging import paginate
@@ -32,7 +39,7 @@ _MARKS = 200
 
 
 @dataclass
-class Affected:
+class DataToErase:
     """What is meant: by session the lines, with the turns that go with each of them.
 
     `turns` are all of these turns and others that told of the same; `repeating` are lines of agents
@@ -49,7 +56,7 @@ class Affected:
     repeating: dict[str, dict[int, tuple[str, ...]]] = field(default_factory=dict)
     turns: dict[str, None] = field(default_factory=dict)
     beside: dict[str, None] = field(default_factory=dict)
-    traces: Traces = field(default_factory=Traces)
+    traces: ErasureFingerprints = field(default_factory=ErasureFingerprints)
     since: datetime | None = None
     last: str | None = None
     whole: bool = True
@@ -73,21 +80,21 @@ class Affected:
         """Whether a text repeats what is forgotten, as far as that can be told yet."""
         return self.whole and self.traces.among(*texts)
 
-    def ranges(self, agent_id: str) -> Iterator[Lines]:
+    def ranges(self, agent_id: str) -> Iterator[LineRange]:
         """The lines of the sessions that an agent took part in, as few ranges."""
         for name, numbers in sorted(self.all_lines().items()):
             if agent_id in self.sessions[name].ever_ids:
-                yield from ranges(name, numbers)
+                yield from line_ranges(name, numbers)
 
 
-def find_affected(
-    runtime: Runtime, agent_id: str, wish: Wish, trail: Trail, in_time: Callable[[], bool]
-) -> Affected:
+def find_data_to_erase(
+    runtime: Runtime, agent_id: str, wish: Wish, trail: ErasureProgress, in_time: Callable[[], bool]
+) -> DataToErase:
     """What a wish means, without what only repeats it; raises NotFound for what never was there.
 
     It goes on where the trail ends, and stops after the session in which there was no more time.
     """
-    found = Affected(wish, agent_id, traces=trail.traces)
+    found = DataToErase(wish, agent_id, traces=trail.traces)
     if wish.scope is Scope.PERSON and wish.id is not None:
         found.traces.add_name(wish.id)
         impression = runtime.home.facts.get(agent_id, IMPRESSION, wish.id)
@@ -100,7 +107,7 @@ def find_affected(
         found.sessions[session.id] = session
         _look_through(runtime.home, found, session)
     found.whole = trail.whole or found.last is None
-    add_lines(found.traces, found.lines)
+    add_erased_lines(found.traces, found.lines)
     found.traces.add_said(found.said, found.said_by_others)
     if wish.scope is Scope.MEMORY:
         _name_memory(runtime.home.facts, found)
@@ -108,7 +115,7 @@ def find_affected(
     return found
 
 
-def find_repeating(journal: Journal, found: Affected) -> None:
+def find_lines_repeating_erased(journal: Journal, found: DataToErase) -> None:
     """Find the lines by which agents repeat what is forgotten, and their turns.
 
     What other people said in their own words stays theirs.
@@ -120,7 +127,7 @@ def find_repeating(journal: Journal, found: Affected) -> None:
         for line in _lines_of(journal, session.id):
             if not line.from_agent or line.forgotten or line.sequence in known:
                 continue
-            if found.repeated_in(line.text, *texts_in(line.data)):
+            if found.repeated_in(line.text, *texts_in_json(line.data)):
                 turns = () if line.turn_id is None else (line.turn_id,)
                 found.repeating.setdefault(session.id, {})[line.sequence] = turns
                 found.beside.update(dict.fromkeys(turns))
@@ -137,7 +144,7 @@ def _sessions(home: Home, agent_id: str, wish: Wish, after: str | None) -> Itera
             yield each
 
 
-def _look_through(home: Home, found: Affected, session: Session) -> None:
+def _look_through(home: Home, found: DataToErase, session: Session) -> None:
     if found.wish.scope is Scope.MEMORY:
         return
     before = found.traces.lines.get(session.id, frozenset())
@@ -158,7 +165,7 @@ def _look_through(home: Home, found: Affected, session: Session) -> None:
     _add_turns(home.eraser, found, session.id, hit)
 
 
-def _note(found: Affected, line: Line, *, is_own: bool, asked: bool) -> None:
+def _note(found: DataToErase, line: Line, *, is_own: bool, asked: bool) -> None:
     """Who said a line and what, and when it was said first."""
     if asked and found.wish.scope is Scope.PERSON and line.speaker_id == found.wish.id:
         found.traces.add_name(line.speaker_name)
@@ -166,11 +173,11 @@ def _note(found: Affected, line: Line, *, is_own: bool, asked: bool) -> None:
         found.traces.add_others(line.speaker_name)
     said = found.said if is_own else found.said_by_others
     text = _QUOTATION.sub("", line.text) if line.quotes else line.text
-    for digest in digests(text):
+    for digest in sentence_digests(text):
         said[digest] = min(line.at, said.get(digest, line.at))
 
 
-def _add_turns(eraser: Eraser, found: Affected, session_id: str, hit: dict[int, Line]) -> None:
+def _add_turns(eraser: Eraser, found: DataToErase, session_id: str, hit: dict[int, Line]) -> None:
     """The turns that a message became, whether or not they ever said anything."""
     openers = [line.group for line in hit.values() if line.opens]
     became: dict[str, tuple[str, ...]] = {}
@@ -183,7 +190,7 @@ def _add_turns(eraser: Eraser, found: Affected, session_id: str, hit: dict[int, 
         found.turns.update(dict.fromkeys(turns))
 
 
-def _is_asked(found: Affected, session: Session, line: Line) -> bool:
+def _is_asked(found: DataToErase, session: Session, line: Line) -> bool:
     wish = found.wish
     match wish.scope:
         case Scope.EVERYTHING:
@@ -198,7 +205,7 @@ def _is_asked(found: Affected, session: Session, line: Line) -> bool:
             return False
 
 
-def _name_memory(facts: Facts, found: Affected) -> None:
+def _name_memory(facts: Documents, found: DataToErase) -> None:
     wanted = str(found.wish.id)
     fact = facts.get(found.agent_id, MEMORY, wanted)
     found.traces.ids.add(wanted)
@@ -213,13 +220,13 @@ def _name_memory(facts: Facts, found: Affected) -> None:
     found.beside.update(dict.fromkeys(turn for turn in turns if turn))
 
 
-def _was_marked(facts: Facts, agent_id: str, ref: str) -> bool:
+def _was_marked(facts: Documents, agent_id: str, ref: str) -> bool:
     """Whether somebody began to forget it, so that it is to be finished."""
     marks = facts.page(agent_id, FORGOTTEN, limit=_MARKS, newest_first=True)
     return any(ref in fact.read(ErasureMark).refs for fact in marks)
 
 
-def _add_compactions(usage: UsageLedger, clock: Clock, found: Affected) -> None:
+def _add_compactions(usage: UsageLedger, clock: Clock, found: DataToErase) -> None:
     """The turns that summarised these sessions: what they wrote was in their records first."""
     if found.since is None:
         return

@@ -7,19 +7,19 @@ from typing import TypeVar
 
 from opencrab.domain.approvals.approval import DECIDED, OPEN
 from opencrab.domain.conversation.message import Line
-from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
+from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.erasure.request import MARKS_KEPT, Wish
 from opencrab.domain.errors import NotFound
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.turn.action import FileWritten
-from opencrab.domain.turn.record import ApprovalRequest, CallResult, Pointer, Record
+from opencrab.domain.turn.record import ApprovalRequest, BlobPointer, CallResult, Record
 from opencrab.domain.turn.turn import Turn
-from opencrab.domain.usage.ledger import is_row_id
+from opencrab.domain.usage.ledger import is_ledger_row_id
 from opencrab.domain.value import Value
 from opencrab.engine.approvals.approvals import approval_id
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolve_pointers
-from opencrab.engine.turn.large_result import is_result
+from opencrab.engine.stored_record import resolve_record_pointers
+from opencrab.engine.turn.large_result import is_stored_result
 from opencrab.ports.erasure import not_ended
 from opencrab.ports.home import Home
 from opencrab.ports.paging import paginate
@@ -38,7 +38,7 @@ _AROUND = timedelta(hours=6)
 Part = TypeVar("Part")
 
 
-class Remains(Value):
+class RemainingData(Value):
     """What came of it and is not removed, because it is an owner's to judge: `agent:name`."""
 
     files: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Remains(Value):
     schedules: tuple[str, ...] = ()
 
 
-class Erasing:
+class TurnErasure:
     """One call's work for one wish; `lines` and `turns` are how many it has erased."""
 
     def __init__(self, runtime: Runtime, agent_id: str, wish: Wish) -> None:
@@ -65,7 +65,7 @@ class Erasing:
         self.lines += len(numbers)
         return True
 
-    def keep(self, change: Fact) -> bool:
+    def keep(self, change: Document) -> bool:
         """Change what an agent keeps, or remove it."""
         self._runtime.home.facts.commit(change)
         return True
@@ -80,7 +80,7 @@ class Erasing:
 
         Raises Conflict for one that has not ended.
         """
-        home, header = self._runtime.home, header_of(self._runtime.home.journal, turn_id)
+        home, header = self._runtime.home, find_turn_header(self._runtime.home.journal, turn_id)
         if header is not None and header.forgotten:
             return False
         if header is not None and not header.status.is_end:
@@ -93,16 +93,16 @@ class Erasing:
             self._approvals(header, records)
             self._judgements(header, records)
         for record in records:
-            if isinstance(record, Pointer):
+            if isinstance(record, BlobPointer):
                 home.blobs.remove(record.sha256)
         home.eraser.erase_turn(turn_id)
         self.turns += 1
         return True
 
-    def remains(self) -> Remains:
+    def remains(self) -> RemainingData:
         """What all calls for this wish have named."""
         stored = self._runtime.home.facts.get(self._agent_id, REMAINS, self._key)
-        return stored.read(Remains) if stored else Remains()
+        return stored.read(RemainingData) if stored else RemainingData()
 
     def remember(
         self,
@@ -113,7 +113,7 @@ class Erasing:
     ) -> None:
         """Name what remains before that is gone by which it was found."""
         before = self.remains()
-        after = Remains(
+        after = RemainingData(
             files=_more(before.files, files),
             skills=_more(before.skills, skills),
             schedules=_more(before.schedules, schedules),
@@ -126,8 +126,8 @@ class Erasing:
 
     def _files(self, turn_id: str) -> None:
         """What the turn's results were kept in goes; what it wrote itself is named."""
-        named = tuple(files_of(self._runtime.home, turn_id))
-        made = [each for each in named if is_result(each.partition(":")[2], turn_id)]
+        named = tuple(files_written_by_turn(self._runtime.home, turn_id))
+        made = [each for each in named if is_stored_result(each.partition(":")[2], turn_id)]
         for agent_id, _, path in (each.partition(":") for each in made):
             with suppress(NotFound):
                 self._runtime.home.files.delete(agent_id, path)
@@ -148,7 +148,9 @@ class Erasing:
     ) -> None:
         """The same of turns that only their lines still know: a call's row outlives its turn."""
         old = {
-            turn_id for turn_id in turns if header_of(self._runtime.home.journal, turn_id) is None
+            turn_id
+            for turn_id in turns
+            if find_turn_header(self._runtime.home.journal, turn_id) is None
         }
         if not old:
             return
@@ -176,9 +178,9 @@ class Erasing:
                     facts.commit(stored.removed())
 
 
-def files_of(home: Home, turn_id: str) -> Iterator[str]:
+def files_written_by_turn(home: Home, turn_id: str) -> Iterator[str]:
     """The files that a turn wrote, as far as its header and its records still tell."""
-    header = header_of(home.journal, turn_id)
+    header = find_turn_header(home.journal, turn_id)
     if header is None:
         return
     for record in _readable(home.blobs, home.eraser.records_of(turn_id)):
@@ -188,7 +190,7 @@ def files_of(home: Home, turn_id: str) -> Iterator[str]:
                     yield f"{header.agent_id}:{effect.path}"
 
 
-def existing(files: Files, named: Iterable[str]) -> Iterator[str]:
+def existing_files(files: Files, named: Iterable[str]) -> Iterator[str]:
     """Those of the files that are still there."""
     for each in named:
         agent_id, _, path = each.partition(":")
@@ -196,7 +198,7 @@ def existing(files: Files, named: Iterable[str]) -> Iterator[str]:
             yield each
 
 
-def header_of(journal: Journal, turn_id: str) -> Turn | None:
+def find_turn_header(journal: Journal, turn_id: str) -> Turn | None:
     """A turn's header, or None when it has expired."""
     try:
         return journal.header(turn_id)
@@ -204,7 +206,7 @@ def header_of(journal: Journal, turn_id: str) -> Turn | None:
         return None
 
 
-def parts(whole: Sequence[Part], size: int) -> Iterator[tuple[Part, ...]]:
+def batches(whole: Sequence[Part], size: int) -> Iterator[tuple[Part, ...]]:
     """A sequence in parts of a size, the last one smaller."""
     for start in range(0, len(whole), size):
         yield tuple(whole[start : start + size])
@@ -213,7 +215,7 @@ def parts(whole: Sequence[Part], size: int) -> Iterator[tuple[Part, ...]]:
 def _readable(blobs: Blobs, records: Iterable[Record]) -> Iterator[Record]:
     for record in records:
         try:
-            yield from resolve_pointers((record,), blobs)
+            yield from resolve_record_pointers((record,), blobs)
         except NotFound:
             # Whoever began to erase this turn has removed its body, and named its files before.
             continue
@@ -231,7 +233,7 @@ def _judged_in(record: Record) -> str:
     """The metrics id of the answer that a call judged; "" for another record."""
     told = record.result.data or {} if isinstance(record, CallResult) else {}
     judged = told.get("metrics_id")
-    return judged if isinstance(judged, str) and is_row_id(judged) else ""
+    return judged if isinstance(judged, str) and is_ledger_row_id(judged) else ""
 
 
 def _more(before: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:

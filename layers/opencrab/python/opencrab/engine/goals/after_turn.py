@@ -8,15 +8,15 @@ from functools import partial
 from opencrab.domain.access.authority import Source
 from opencrab.domain.conversation.message import Message
 from opencrab.domain.conversation.session import Session
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.goals.goal import (
     GOAL,
     RECEIPTS,
+    ActionReceipt,
     Goal,
     GoalStatus,
     Pause,
-    Receipt,
     Task,
     TaskStatus,
     goal_id_of,
@@ -28,13 +28,13 @@ from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.consequence import FollowUp, TurnEnding
 from opencrab.engine.goals import self_goals
-from opencrab.engine.goals.conditions import check_preconditions
-from opencrab.engine.goals.panel_notice import tell_panel
-from opencrab.engine.goals.pausing import as_its_goal, goal_fact, pause
-from opencrab.engine.goals.queue import GoalBoard, line_up, release_place
+from opencrab.engine.goals.conditions import check_task_preconditions
+from opencrab.engine.goals.panel_notice import queue_progress_panel
+from opencrab.engine.goals.pausing import align_turn_with_goal, pause_goal, stored_goal
+from opencrab.engine.goals.queue import GoalBoard, queue_goal, release_goal_queue_place
 from opencrab.engine.phrases import phrase
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.work import Consequence, Work
+from opencrab.engine.turn.work import Consequence, TurnWork
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
 from opencrab.ports.turn.action import one_line
@@ -65,56 +65,56 @@ class GoalConsequence(Consequence):
         with suppress(Conflict, NotFound):
             language = runtime.home.agents.get(agent_id).agent.language
             why = phrase("interrupted", language, text=message.text[:200])
-            pause(runtime, agent_id, session.goal, by=message.principal_id, reason=why)
+            pause_goal(runtime, agent_id, session.goal, by=message.principal_id, reason=why)
 
-    def on_begin(self, work: Work) -> None:
+    def on_begin(self, work: TurnWork) -> None:
         """A turn whose goal was given up or paused before it began does as the goal does."""
         goal = work.served
         if goal is None or work.turn.stop is not None:
             return
         waits = goal.pause is not None and goal.pause.turn_waits
         if waits or goal.status is GoalStatus.ABANDONED:
-            stored = as_its_goal(work.runtime, goal, work.turn.id)
+            stored = align_turn_with_goal(work.runtime, goal, work.turn.id)
             work.turn = work.turn.replaced(stop=stored.stop)
 
-    def is_resumed(self, work: Work) -> bool:
+    def is_resumed(self, work: TurnWork) -> bool:
         """Whether the goal of a turn that is to wait waits no more; then the turn goes on too."""
         if work.turn.task is None:
             return False
-        goal = goal_fact(work.runtime.home.facts, work.turn.agent_id, work.turn.task).read(Goal)
+        goal = stored_goal(work.runtime.home.facts, work.turn.agent_id, work.turn.task).read(Goal)
         if goal.pause is not None:
             return False
-        stored = as_its_goal(work.runtime, goal, work.turn.id)
+        stored = align_turn_with_goal(work.runtime, goal, work.turn.id)
         work.turn = work.turn.replaced(stop=stored.stop)
         return work.turn.stop is None or not work.turn.stop.pause
 
-    def on_save(self, work: Work, turn: Turn, facts: Sequence[Fact]) -> None:
+    def on_save(self, work: TurnWork, turn: Turn, facts: Sequence[Document]) -> None:
         """Let the place of an instruction see what this change moved."""
         if turn.task is None or turn.channel is None or _is_by_itself(work, turn):
             return
         if turn.status is not TurnStatus.RUNNING or any(fact.kind == GOAL for fact in facts):
             key = f"{turn.id}-{turn.sequence}-{turn.status.value}"
-            tell_panel(
+            queue_progress_panel(
                 work.runtime.home.deliveries, turn.channel, turn.agent_id, turn.task, key=key
             )
 
-    def writes_on_close(self, work: Work) -> bool:
+    def writes_on_close(self, work: TurnWork) -> bool:
         return work.turn.task is not None
 
-    def on_close(self, work: Work, ending: TurnEnding) -> FollowUp:
+    def on_close(self, work: TurnWork, ending: TurnEnding) -> FollowUp:
         return _following(work, ending)
 
     def on_abandon(self, runtime: Runtime, turn: Turn, why: str) -> FollowUp:
         return _release_abandoned_goal(runtime.home, runtime.clock, turn, why)
 
 
-def _is_by_itself(work: Work, turn: Turn) -> bool:
+def _is_by_itself(work: TurnWork, turn: Turn) -> bool:
     """Whether the agent serves a goal that nobody has given in any place."""
     own = turn.source is Source.HEARTBEAT
     return own and (work.served is None or work.served.channel is None)
 
 
-def _following(work: Work, ending: TurnEnding) -> FollowUp:
+def _following(work: TurnWork, ending: TurnEnding) -> FollowUp:
     """What follows from a turn's end for its goal, and for goals that it began; read anew.
 
     Facts and due items are few, however much the turn did: all that is told is one text, and of the
@@ -137,15 +137,15 @@ def _following(work: Work, ending: TurnEnding) -> FollowUp:
     return FollowUp(board.facts, tuple(board.due), "\n".join(told), asked)
 
 
-def _owner_requests(work: Work, board: GoalBoard) -> list[str]:
+def _owner_requests(work: TurnWork, board: GoalBoard) -> list[str]:
     """What the agent needs its owner for, where its own goal waits now."""
     if work.turn.task is None:
         return []
     goal = board.goal(goal_id_of(work.turn.task))
-    return [] if goal is None else self_goals.asks_aloud(goal, board)
+    return [] if goal is None else self_goals.spoken_owner_request_lines(goal, board)
 
 
-def _line_up(work: Work, board: GoalBoard, begun: list[str], told: list[str]) -> None:
+def _line_up(work: TurnWork, board: GoalBoard, begun: list[str], told: list[str]) -> None:
     """Begin with the first of these goals where none is carried out; the others wait in line."""
     if len(begun) > 1:
         board.open_goals()
@@ -158,7 +158,7 @@ def _line_up(work: Work, board: GoalBoard, begun: list[str], told: list[str]) ->
                 work.runtime.home.files, board, told, goal, _failed_tasks(work, goal)
             )
             board.put_goal(goal)
-        line_up(board, goal, hops=work.turn.hops + 1)
+        queue_goal(board, goal, hops=work.turn.hops + 1)
 
 
 def _release_abandoned_goal(home: Home, clock: Clock, turn: Turn, why: str) -> FollowUp:
@@ -180,17 +180,17 @@ def _release_abandoned_goal(home: Home, clock: Clock, turn: Turn, why: str) -> F
         )
         board.put_goal(goal)
     told: list[str] = []
-    release_place(board, goal, partial(_prepare_next_turn, home.files, board, told))
+    release_goal_queue_place(board, goal, partial(_prepare_next_turn, home.files, board, told))
     return FollowUp(board.facts, tuple(board.due))
 
 
-def _last_speech_text(work: Work) -> str:
+def _last_speech_text(work: TurnWork) -> str:
     """The last thing that the turn said with an action."""
     spoken = [effect.text for effect in work.transcript.effects if effect.kind == "spoke"]
     return spoken[-1] if spoken else ""
 
 
-def _started_goal_ids(work: Work) -> list[str]:
+def _started_goal_ids(work: TurnWork) -> list[str]:
     """Goals that this turn took up; its own goes on anyway."""
     own = None if work.turn.task is None else goal_id_of(work.turn.task)
     names = [
@@ -201,12 +201,12 @@ def _started_goal_ids(work: Work) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _advance(work: Work, board: GoalBoard, goal: Goal, end: _End, told: list[str]) -> None:
+def _advance(work: TurnWork, board: GoalBoard, goal: Goal, end: _End, told: list[str]) -> None:
     """Move a goal on by one turn: to its next task, to its report, to its end, or to a pause."""
     if not goal.status.is_end:
         if end.status in _GOOD:
             goal = _advance_after_success(work, board, goal, end, told)
-        elif (kept := self_goals.after_trouble(work, goal, end.status)) is not None:
+        elif (kept := self_goals.goal_after_failed_turn(work, goal, end.status)) is not None:
             goal = kept
         else:
             _pause_interrupted_goal(work, board, goal, end.status, told)
@@ -216,18 +216,18 @@ def _advance(work: Work, board: GoalBoard, goal: Goal, end: _End, told: list[str
             work.runtime.home.files, board, told, goal, _failed_tasks(work, goal)
         )
     if goal.status.is_end:
-        goal = self_goals.record_outcome(board, goal)
+        goal = self_goals.record_goal_outcome(board, goal)
     elif goal.pause is not None:
         goal = goal.replaced(pause=goal.pause.replaced(turn_waits=False))
-        told.extend(self_goals.asks(goal))
+        told.extend(self_goals.owner_request_lines(goal))
     board.put_goal(goal)
-    if goal.status.is_end or goal.pause is not None or self_goals.is_resting(goal):
-        release_place(
+    if goal.status.is_end or goal.pause is not None or self_goals.is_goal_resting(goal):
+        release_goal_queue_place(
             board, goal, partial(_prepare_next_turn, work.runtime.home.files, board, told)
         )
     else:
         # One that was resumed beside another goes on when that one has ended.
-        line_up(board, goal, hops=work.turn.hops + 1)
+        queue_goal(board, goal, hops=work.turn.hops + 1)
 
 
 def _prepare_next_turn(
@@ -237,22 +237,22 @@ def _prepare_next_turn(
 
     `failed` are tasks that this turn has failed.
     """
-    own, stuck = self_goals.is_own(goal), [*failed]
+    own, stuck = self_goals.is_self_set_goal(goal), [*failed]
     if not (own and stuck):
-        goal, blocked = check_preconditions(files, board, goal, first=own)
+        goal, blocked = check_task_preconditions(files, board, goal, first=own)
         told.extend(map(task_message, blocked))
         stuck += blocked
-    return self_goals.after_failed_tasks(goal, stuck, board)
+    return self_goals.goal_after_failed_tasks(goal, stuck, board)
 
 
-def _failed_tasks(work: Work, goal: Goal) -> list[Task]:
+def _failed_tasks(work: TurnWork, goal: Goal) -> list[Task]:
     """Tasks of a goal that this turn has failed."""
     mine = (task for task in goal.tasks if task.turn_id == work.turn.id)
     return [task for task in mine if task.status is TaskStatus.FAIL]
 
 
 def _pause_interrupted_goal(
-    work: Work, board: GoalBoard, goal: Goal, status: TurnStatus, told: list[str]
+    work: TurnWork, board: GoalBoard, goal: Goal, status: TurnStatus, told: list[str]
 ) -> None:
     """A turn that did not end well is never repeated without somebody's explicit yes."""
     now = work.runtime.clock.now()
@@ -269,30 +269,34 @@ def _pause_interrupted_goal(
     goal = goal.replaced(
         pause=waiting.replaced(turn_waits=False), taint=goal.taint or work.turn.taint
     )
-    told.extend(self_goals.asks(goal))
+    told.extend(self_goals.owner_request_lines(goal))
     board.put_goal(goal)
-    release_place(board, goal, partial(_prepare_next_turn, work.runtime.home.files, board, told))
+    release_goal_queue_place(
+        board, goal, partial(_prepare_next_turn, work.runtime.home.files, board, told)
+    )
 
 
 def _advance_after_success(
-    work: Work, board: GoalBoard, goal: Goal, end: _End, told: list[str]
+    work: TurnWork, board: GoalBoard, goal: Goal, end: _End, told: list[str]
 ) -> Goal:
     """The goal after a turn that ended well but perhaps did not say what became of its task."""
     goal = goal.replaced(taint=goal.taint or work.turn.taint)
     task = goal.current
     if task is not None:
         silent = end.status is TurnStatus.IDLE
-        if self_goals.goes_on(work, goal, silent=silent):
+        if self_goals.task_continues_next_turn(work, goal, silent=silent):
             return goal.with_task(task.replaced(receipts=_together(task.receipts, work)))
-        ended = self_goals.overdue(work, goal, silent=silent) or _finish_task(work, task, end)
+        ended = self_goals.fail_overdue_task(work, goal, silent=silent) or _finish_task(
+            work, task, end
+        )
         told.append(task_message(ended))
         return goal.with_task(ended)
     if goal.stuck and work.turn.task == goal.id:
-        return self_goals.after_failed_replan(goal, board)
+        return self_goals.goal_after_failed_replan(goal, board)
     return _complete_with_report(work, goal, end, told)
 
 
-def _complete_with_report(work: Work, goal: Goal, end: _End, told: list[str]) -> Goal:
+def _complete_with_report(work: TurnWork, goal: Goal, end: _End, told: list[str]) -> Goal:
     """The goal after a turn that served none of its tasks: what it said last is the report."""
     now, language = work.runtime.clock.now(), work.profile.agent.language
     reporting = work.turn.task == goal.id and (
@@ -302,7 +306,7 @@ def _complete_with_report(work: Work, goal: Goal, end: _End, told: list[str]) ->
     if not reporting or planned_now:
         return goal
     receipts = _together(goal.receipts, work)
-    if self_goals.gives_up(work, goal, end.status):
+    if self_goals.gives_up_own_goal(work, goal, end.status):
         return goal.replaced(status=GoalStatus.ABANDONED, receipts=receipts, ended_at=now)
     if end.status is TurnStatus.IDLE and not goal.tasks:
         reason = phrase("goal_idle", language)
@@ -320,14 +324,14 @@ def _complete_with_report(work: Work, goal: Goal, end: _End, told: list[str]) ->
     return goal
 
 
-def _refused_plan(work: Work) -> str | None:
+def _refused_plan(work: TurnWork) -> str | None:
     """Why the last plan of this turn was refused; None where there was none, or it was taken."""
     ended = work.transcript.ended_calls
     answers = [result for call, result in ended if action_name(call) == "plan_goal"]
     return None if not answers or answers[-1].success else answers[-1].error or ""
 
 
-def _finish_task(work: Work, task: Task, end: _End) -> Task:
+def _finish_task(work: TurnWork, task: Task, end: _End) -> Task:
     receipts = _together(task.receipts, work)
     ended = task.replaced(receipts=receipts, ended_at=work.runtime.clock.now())
     if end.status is TurnStatus.IDLE:
@@ -336,7 +340,7 @@ def _finish_task(work: Work, task: Task, end: _End) -> Task:
     return ended.replaced(status=TaskStatus.DONE, result=end.speech[:_RESULT])
 
 
-def _together(earlier: tuple[Receipt, ...], work: Work) -> tuple[Receipt, ...]:
+def _together(earlier: tuple[ActionReceipt, ...], work: TurnWork) -> tuple[ActionReceipt, ...]:
     return tuple(dict.fromkeys((*earlier, *work.receipts)))[:RECEIPTS]
 
 

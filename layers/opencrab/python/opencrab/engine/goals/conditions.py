@@ -1,6 +1,6 @@
 """Conditions: tasks whose precondition does not hold fail before they begin."""
 
-from opencrab.domain.goals.condition import unmet
+from opencrab.domain.goals.condition import first_unmet_condition
 from opencrab.domain.goals.goal import Goal, Task, TaskStatus
 from opencrab.domain.value import Language
 from opencrab.engine.goals.queue import GoalBoard
@@ -8,7 +8,7 @@ from opencrab.engine.phrases import phrase
 from opencrab.ports.workspace.files import Files
 
 
-def check_preconditions(
+def check_task_preconditions(
     files: Files, board: GoalBoard, goal: Goal, *, first: bool = False
 ) -> tuple[Goal, list[Task]]:
     """The goal whose next task may begin, and the tasks that have failed because they may not.
@@ -36,7 +36,7 @@ def _missing(files: Files, goal: Goal, task: Task) -> str | None:
         other = goal.task(task_id)
         return other is not None and other.status is TaskStatus.DONE
 
-    return unmet(
+    return first_unmet_condition(
         task.precondition, lambda path: files.info(goal.agent_id, path) is not None, is_done
     )
 

@@ -7,23 +7,32 @@ from datetime import datetime, timedelta
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Profile
-from opencrab.domain.agents.event import HAPPENING, Happening
+from opencrab.domain.agents.event import HAPPENING, AgentEvent
 from opencrab.domain.autonomy import curiosity
 from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
 from opencrab.domain.goals.goal import Goal, GoalSource, GoalStatus
-from opencrab.domain.goals.selection import AT_ONCE, PROMISES, room
+from opencrab.domain.goals.selection import AT_ONCE, PROMISES, open_goal_limit
 from opencrab.domain.goals.value_estimate import Horizon, Worth
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.memory.peer import PEER, Peer, trust
-from opencrab.domain.money.budget import Limits, agent_scope
+from opencrab.domain.memory.peer import PEER, Peer, peer_trust
+from opencrab.domain.money.budget import Limits, agent_budget_scope
 from opencrab.domain.value import Value
-from opencrab.engine.goals.generation_text import goal_text, poor_words, reply_goal_text, towards
-from opencrab.engine.goals.queue import GoalBoard, add_to_agenda, release_place
-from opencrab.engine.goals.selection import begin, count, going
+from opencrab.engine.goals.generation_text import (
+    goal_text,
+    low_balance_text,
+    next_step_goal_text,
+    reply_goal_text,
+)
+from opencrab.engine.goals.queue import GoalBoard, add_to_agenda, release_goal_queue_place
+from opencrab.engine.goals.selection import (
+    begin_or_queue_goal,
+    count_goals_by_source,
+    running_goals,
+)
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.world.binding import balance
-from opencrab.ports.documents import Facts
+from opencrab.engine.world.binding import world_balance
+from opencrab.ports.documents import Documents
 from opencrab.ports.money.budgets import Budgets
 from opencrab.ports.turn.action import one_line
 
@@ -55,7 +64,7 @@ class _Wish(Value):
     taint: bool = False
 
 
-def review(
+def generate_goals(
     runtime: Runtime, board: GoalBoard, now: datetime, signs: VitalSigns | None = None
 ) -> tuple[Goal, ...]:
     """Work out anew what an agent wants, from all sources but curiosity; nothing begins.
@@ -65,16 +74,16 @@ def review(
     if not board.profile.agent.heartbeat.acts_unasked:
         return ()
     made = (
-        survive(runtime, board, now),
-        aspire(board, now),
-        befriend(runtime.home.facts, runtime.rules.autonomy, board, now, signs),
+        generate_survival_goal(runtime, board, now),
+        generate_aspiration_goal(board, now),
+        generate_social_goal(runtime.home.facts, runtime.rules.autonomy, board, now, signs),
     )
-    seized = seize(runtime, board, now)
-    stepped = step(runtime.rules.autonomy, board, now)
+    seized = generate_event_goals(runtime, board, now)
+    stepped = generate_next_step_goal(runtime.rules.autonomy, board, now)
     return (*(goal for goal in (*made, stepped) if goal is not None), *seized)
 
 
-def explore(runtime: Runtime, board: GoalBoard, now: datetime) -> Goal | None:
+def generate_exploration_goal(runtime: Runtime, board: GoalBoard, now: datetime) -> Goal | None:
     """Put up the goal to explore the unknown, and begin it.
 
     None where one is open, another goal is being carried out, or there is no room; and while the
@@ -84,16 +93,16 @@ def explore(runtime: Runtime, board: GoalBoard, now: datetime) -> Goal | None:
         return None
     board.open_goals()
     last = board.expectations().ended_at(GoalSource.CURIOSITY)
-    patience = curiosity.threshold(board.profile.soul.weights.risk_tolerance)
+    patience = curiosity.curiosity_threshold(board.profile.soul.weights.risk_tolerance)
     if last is not None and last <= now < last + patience * runtime.rules.autonomy.longing:
         return None
     name, words = goal_text(GoalSource.CURIOSITY, board.profile.agent.language)
     wish = _wish(board, GoalSource.CURIOSITY, name, words)
     goal = _put_up(board, wish, now)
-    return None if goal is None else begin(board, goal)
+    return None if goal is None else begin_or_queue_goal(board, goal)
 
 
-def survive(runtime: Runtime, board: GoalBoard, now: datetime) -> Goal | None:
+def generate_survival_goal(runtime: Runtime, board: GoalBoard, now: datetime) -> Goal | None:
     """Put up the goal to spend less, where little of the agent's day is left, or of its balance.
 
     At most one ends in a day, and one that has not begun is given up when there is enough again.
@@ -115,13 +124,13 @@ def survive(runtime: Runtime, board: GoalBoard, now: datetime) -> Goal | None:
     language = board.profile.agent.language
     name, words = goal_text(GoalSource.SURVIVAL, language, percent=left)
     if poor:
-        words = poor_words(language, owns or 0)
+        words = low_balance_text(language, owns or 0)
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
     wish = _wish(board, GoalSource.SURVIVAL, name, words).replaced(deadline=midnight)
     return _put_up(board, wish, now)
 
 
-def aspire(board: GoalBoard, now: datetime) -> Goal | None:
+def generate_aspiration_goal(board: GoalBoard, now: datetime) -> Goal | None:
     """See that what an agent is there for is its aspiration, as it is said now."""
     purpose, language = board.profile.agent.purpose, board.profile.agent.language
     name = one_line(purpose, _NAME)
@@ -137,7 +146,7 @@ def aspire(board: GoalBoard, now: datetime) -> Goal | None:
     return _put_up(board, wish.replaced(horizon=Horizon.ASPIRATION), now)
 
 
-def seize(runtime: Runtime, board: GoalBoard, now: datetime) -> tuple[Goal, ...]:
+def generate_event_goals(runtime: Runtime, board: GoalBoard, now: datetime) -> tuple[Goal, ...]:
     """Put up goals for events that may be worth one, each looked at once."""
     board.open_goals()
     before = board.expectations()
@@ -145,14 +154,14 @@ def seize(runtime: Runtime, board: GoalBoard, now: datetime) -> tuple[Goal, ...]
     events = runtime.home.facts.page(agent.id, HAPPENING, after=before.noticed, limit=_LOOKED_AT)
     if not events:
         return ()
-    found = [event for fact in events if (event := fact.read(Happening)).opportunity]
+    found = [event for fact in events if (event := fact.read(AgentEvent)).opportunity]
     made = [_put_up(board, _chance(board, event), now) for event in found]
     board.put_expectations(board.expectations().replaced(noticed=events[-1].id))
     return tuple(goal for goal in made if goal is not None)
 
 
-def befriend(
-    facts: Facts,
+def generate_social_goal(
+    facts: Documents,
     autonomy: Autonomy,
     board: GoalBoard,
     now: datetime,
@@ -174,7 +183,7 @@ def befriend(
     return None if wish is None else _put_up(board, wish, now)
 
 
-def step(autonomy: Autonomy, board: GoalBoard, now: datetime) -> Goal | None:
+def generate_next_step_goal(autonomy: Autonomy, board: GoalBoard, now: datetime) -> Goal | None:
     """Put up a next step towards the aspiration where nothing else is open, every STEPS cycles."""
     goals, pause = board.open_goals(), STEPS * autonomy.longing
     aspired = [goal for goal in _of(board, GoalSource.ROLE) if goal.authority is Authority.SELF]
@@ -183,15 +192,15 @@ def step(autonomy: Autonomy, board: GoalBoard, now: datetime) -> Goal | None:
     last = board.expectations().ended_at(GoalSource.ROLE)
     if last is not None and last <= now < last + pause:
         return None
-    name, words = towards(board.profile.agent.language, aspired[-1].name)
+    name, words = next_step_goal_text(board.profile.agent.language, aspired[-1].name)
     wish = _wish(board, GoalSource.ROLE, name, words)
     return _put_up(board, wish.replaced(deadline=now + pause), now)
 
 
-def _world_balance(facts: Facts, profile: Profile) -> int | None:
+def _world_balance(facts: Documents, profile: Profile) -> int | None:
     """What an agent has in its world; None for one without a world."""
     agent = profile.agent
-    return None if agent.world is None else balance(facts, agent.id)
+    return None if agent.world is None else world_balance(facts, agent.id)
 
 
 def _wish(board: GoalBoard, source: GoalSource, name: str, words: str) -> _Wish:
@@ -203,7 +212,7 @@ def _wish(board: GoalBoard, source: GoalSource, name: str, words: str) -> _Wish:
     return _Wish(source=source, name=one_line(name, _NAME), words=words, worth=worth)
 
 
-def _chance(board: GoalBoard, event: Happening) -> _Wish:
+def _chance(board: GoalBoard, event: AgentEvent) -> _Wish:
     language = board.profile.agent.language
     what = one_line(event.text or event.type, _NAME // 2)
     name, words = goal_text(GoalSource.OPPORTUNITY, language, what=what)
@@ -220,13 +229,15 @@ def _reply_wish(board: GoalBoard, signs: VitalSigns | None, now: datetime) -> _W
     return wish.replaced(taint=True)
 
 
-def _stranger(facts: Facts, autonomy: Autonomy, board: GoalBoard, now: datetime) -> _Wish | None:
+def _stranger(
+    facts: Documents, autonomy: Autonomy, board: GoalBoard, now: datetime
+) -> _Wish | None:
     profile = board.profile
     if profile.soul.weights.collaboration < _COLLABORATIVE:
         return None
     prior = autonomy.peer_prior
     peers = facts.page(profile.agent.id, PEER, limit=_LOOKED_AT)
-    trusted = ((trust(peer := fact.read(Peer), now, prior), peer.agent_id) for fact in peers)
+    trusted = ((peer_trust(peer := fact.read(Peer), now, prior), peer.agent_id) for fact in peers)
     least, who = min(trusted, default=(1.0, ""))
     if least >= _HARDLY:
         return None
@@ -238,8 +249,10 @@ def _put_up(board: GoalBoard, wish: _Wish, now: datetime) -> Goal | None:
     """The goal, now open; None where there is no room for it, or it is not to be wanted."""
     agent, goals = board.profile.agent, board.open_goals()
     alike = sum(goal.horizon is wish.horizon for goal in goals)
-    full = alike >= room(wish.horizon, Authority.SELF)
-    enough = count(going(goals), wish.source) >= AT_ONCE.get(wish.source, len(goals) + 1)
+    full = alike >= open_goal_limit(wish.horizon, Authority.SELF)
+    enough = count_goals_by_source(running_goals(goals), wish.source) >= AT_ONCE.get(
+        wish.source, len(goals) + 1
+    )
     if full or enough or not agent.heartbeat.acts_unasked:
         return None
     number = board.agenda().last_number + 1
@@ -267,7 +280,7 @@ def _put_up(board: GoalBoard, wish: _Wish, now: datetime) -> Goal | None:
 def _give_up(board: GoalBoard, goal: Goal, now: datetime) -> None:
     ended = goal.replaced(status=GoalStatus.ABANDONED, pause=None, ended_at=now)
     board.put_goal(ended)
-    release_place(board, ended)
+    release_goal_queue_place(board, ended)
 
 
 def _of(board: GoalBoard, source: GoalSource) -> list[Goal]:
@@ -282,5 +295,5 @@ def _left_percent(budgets: Budgets, limits: Limits, board: GoalBoard, now: datet
         most = limits.changed(budgets.limits()).agent_day_micro_usd
     if most <= 0:
         return 100
-    drawn = budgets.drawn(agent_scope(agent.id), now.strftime("%Y-%m-%d"))
+    drawn = budgets.drawn(agent_budget_scope(agent.id), now.strftime("%Y-%m-%d"))
     return max(100 * (most - drawn) // most, 0)

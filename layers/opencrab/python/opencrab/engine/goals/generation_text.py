@@ -8,7 +8,7 @@ _NAMES = Texts(__file__, "names")
 _WORDS = Texts(__file__, "words")
 
 
-def poor_words(language: Language, balance: int) -> str:
+def low_balance_text(language: Language, balance: int) -> str:
     """What an agent is told whose balance in its world is low."""
     return _WORDS["poor"][language].format(balance=balance)
 
@@ -23,7 +23,7 @@ def reply_goal_text(language: Language, who: str) -> tuple[str, str]:
     return _format_goal_text("mention", language, what=who)
 
 
-def towards(language: Language, what: str) -> tuple[str, str]:
+def next_step_goal_text(language: Language, what: str) -> tuple[str, str]:
     """Name and description of the next step that an agent takes towards its aspiration."""
     return _format_goal_text("step", language, what=what)
 

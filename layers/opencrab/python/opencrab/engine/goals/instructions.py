@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.message import Audience, Channel, Instruction, Line, LineKind
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.goals.goal import (
     GOAL,
@@ -22,17 +22,23 @@ from opencrab.domain.identifier import stable_id
 from opencrab.domain.turn.turn import Stop, TurnStatus
 from opencrab.domain.value import Identifier, MessageText, MicroUsd, Name, Value
 from opencrab.engine.agents import vital_signs
-from opencrab.engine.agents.events import ABANDONED, RESUMED, goal_changed
+from opencrab.engine.agents.events import ABANDONED, RESUMED, record_goal_event
 from opencrab.engine.goals import pausing
-from opencrab.engine.goals.pausing import ATTEMPTS, goal_fact, tell_moved
-from opencrab.engine.goals.queue import GoalBoard, add_to_agenda, line_up, release_place, session_of
-from opencrab.engine.goals.self_goals import record_outcome
+from opencrab.engine.goals.pausing import ATTEMPTS, notify_goal_channel, stored_goal
+from opencrab.engine.goals.queue import (
+    GoalBoard,
+    add_to_agenda,
+    goal_session,
+    queue_goal,
+    release_goal_queue_place,
+)
+from opencrab.engine.goals.self_goals import record_goal_outcome
 from opencrab.engine.phrases import phrase
-from opencrab.engine.queueing import enqueue
+from opencrab.engine.queueing import enqueue_turn
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit_due, instruct
+from opencrab.engine.turn.admission import admit_due, instruct_session
 from opencrab.ports.clock import Clock
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.turn.action import one_line
 from opencrab.ports.turn.journal import Journal
@@ -46,7 +52,7 @@ _OWNERS_GOALS = 5
 
 
 @dataclass(frozen=True)
-class Asker:
+class InstructionGiver:
     """Who gives an instruction, through which door, and where they are answered if it pushes.
 
     `channel` shows how far the instruction has come and hears what is said in its turns.
@@ -74,8 +80,8 @@ class _Given(Value):
     instruction: str
 
 
-def undertake(
-    runtime: Runtime, agent_id: str, asked: NewInstruction, asker: Asker, *, key: str
+def start_instruction(
+    runtime: Runtime, agent_id: str, asked: NewInstruction, asker: InstructionGiver, *, key: str
 ) -> Goal:
     """Make an instruction a goal with a session of its own, and begin when its line comes.
 
@@ -93,7 +99,7 @@ def undertake(
         board = _board(runtime.home.facts, runtime.clock, profile)
         goal = _new_goal(board, asked, asker, session_id)
         add_to_agenda(board, goal)
-        line_up(board, goal)
+        queue_goal(board, goal)
         given = _Given(goal=goal.id, instruction=asked.instruction)
         mark = new_fact(agent_id, INSTRUCTION, session_id, given)
         try:
@@ -104,22 +110,24 @@ def undertake(
     raise _busy(agent_id)
 
 
-def pause(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str = "") -> Goal:
+def pause_goal_by_label(
+    runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str = ""
+) -> Goal:
     """Let a goal wait from before its next call on, for as long as nobody resumes it."""
     language = runtime.home.agents.get(agent_id).agent.language
     why = reason or phrase("paused_by_hand", language)
-    return pausing.pause(runtime, agent_id, label, by=by, reason=why)
+    return pausing.pause_goal(runtime, agent_id, label, by=by, reason=why)
 
 
-def resume(runtime: Runtime, agent_id: str, label: str) -> Goal:
+def resume_goal(runtime: Runtime, agent_id: str, label: str) -> Goal:
     """Go on with a goal that waits: with the very turn that waits, or with a new one.
 
     A goal that is being carried out is answered as it is; one whose turn was lost begins again.
     A dormant agent is woken. Raises NotFound, Conflict (ended).
     """
-    profile = vital_signs.wake(runtime, runtime.home.agents.get(agent_id))
+    profile = vital_signs.wake_agent(runtime, runtime.home.agents.get(agent_id))
     for _ in range(ATTEMPTS):
-        fact = goal_fact(runtime.home.facts, agent_id, label)
+        fact = stored_goal(runtime.home.facts, agent_id, label)
         goal = fact.read(Goal)
         if goal.status.is_end:
             raise Conflict(f"{goal.id} has ended and cannot be resumed")
@@ -127,14 +135,14 @@ def resume(runtime: Runtime, agent_id: str, label: str) -> Goal:
         if goal.pause is None and (turn_waits or goal.runs == 0):
             # Whoever resumed it may have died before the turn was told.
             _wake(runtime, goal)
-            tell_moved(runtime, goal)
+            notify_goal_channel(runtime, goal)
             return goal
         board = GoalBoard.of(runtime.home.facts, profile, runtime.clock.now(), fact)
         going = goal.replaced(pause=None)
         board.put_goal(going)
         agenda = board.agenda()
         if not turn_waits:
-            line_up(board, going)
+            queue_goal(board, going)
         elif agenda.current is None:
             board.put_agenda(agenda.replaced(current=goal.id))
         try:
@@ -142,9 +150,9 @@ def resume(runtime: Runtime, agent_id: str, label: str) -> Goal:
         except Changed:
             continue
         _wake(runtime, going)
-        tell_moved(runtime, going)
+        notify_goal_channel(runtime, going)
         if goal.pause is not None:
-            goal_changed(runtime, going, RESUMED)
+            record_goal_event(runtime, going, RESUMED)
         return board.goal(goal.id) or going
     raise _busy(agent_id)
 
@@ -154,27 +162,27 @@ def _wake(runtime: Runtime, goal: Goal) -> None:
     if goal.turn_id is None:
         return
     with suppress(NotFound):
-        turn = pausing.as_its_goal(runtime, goal, goal.turn_id)
+        turn = pausing.align_turn_with_goal(runtime, goal, goal.turn_id)
         if turn.status is TurnStatus.QUEUED:
-            enqueue(runtime.home, turn, again=f"-resume{goal.runs}-{turn.epoch}")
+            enqueue_turn(runtime.home, turn, again=f"-resume{goal.runs}-{turn.epoch}")
 
 
-def cancel(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str = "") -> Goal:
+def cancel_goal(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str = "") -> Goal:
     """Give a goal up: its turn stops before its next call, and what is done stays done.
 
     A goal that has ended is answered as it is. Raises NotFound.
     """
     profile = runtime.home.agents.get(agent_id)
     for _ in range(ATTEMPTS):
-        fact = goal_fact(runtime.home.facts, agent_id, label)
+        fact = stored_goal(runtime.home.facts, agent_id, label)
         goal = fact.read(Goal)
         now, gives_up = runtime.clock.now(), not goal.status.is_end
         if gives_up:
             board = GoalBoard.of(runtime.home.facts, profile, now, fact)
             goal = goal.replaced(status=GoalStatus.ABANDONED, pause=None, ended_at=now)
             if goal.turn_id is None or _is_over(runtime.home.journal, goal.turn_id):
-                goal = record_outcome(board, goal)
-                release_place(board, goal)
+                goal = record_goal_outcome(board, goal)
+                release_goal_queue_place(board, goal)
             board.put_goal(goal)
             try:
                 _commit(runtime, board)
@@ -182,21 +190,21 @@ def cancel(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str 
                 continue
         if goal.turn_id is not None and goal.status is GoalStatus.ABANDONED:
             _stop(runtime.home, runtime.clock, goal.turn_id, by, reason)
-        tell_moved(runtime, goal)
+        notify_goal_channel(runtime, goal)
         if gives_up:
-            goal_changed(runtime, goal, ABANDONED, reason)
+            record_goal_event(runtime, goal, ABANDONED, reason)
         return goal
     raise _busy(agent_id)
 
 
-def steer(
-    runtime: Runtime, agent_id: str, label: str, text: str, *, asker: Asker, key: str
+def steer_goal(
+    runtime: Runtime, agent_id: str, label: str, text: str, *, asker: InstructionGiver, key: str
 ) -> Goal:
     """Give a goal's turns a message that they hear before their next step, once by its key.
 
     Raises NotFound, and Conflict for a goal that has ended.
     """
-    goal = goal_fact(runtime.home.facts, agent_id, label).read(Goal)
+    goal = stored_goal(runtime.home.facts, agent_id, label).read(Goal)
     if goal.status.is_end:
         raise Conflict(f"{goal.id} has ended and cannot be steered", cure="give a new instruction")
     now = runtime.clock.now()
@@ -205,7 +213,7 @@ def steer(
         runtime.home.sessions.get(goal.session_id)
     except NotFound:
         # Its first turn has not begun yet and will find the message before its own.
-        runtime.home.sessions.create(session_of(goal, now))
+        runtime.home.sessions.create(goal_session(goal, now))
     line = Line(
         session_id=goal.session_id,
         group=instruction_id,
@@ -227,12 +235,14 @@ def steer(
         authority=asker.authority,
         at=now,
     )
-    instruct(runtime.home, instruction, line)
-    tell_moved(runtime, goal)
+    instruct_session(runtime.home, instruction, line)
+    notify_goal_channel(runtime, goal)
     return goal
 
 
-def goals(home: Home, agent_id: str, *, after: str = "", limit: int = 50) -> tuple[Goal, ...]:
+def goals_of_agent(
+    home: Home, agent_id: str, *, after: str = "", limit: int = 50
+) -> tuple[Goal, ...]:
     """An agent's goals, newest first; `after` is the id of the last one seen."""
     home.agents.get(agent_id)
     place = goal_key(goal_id_of(after)) if after else ""
@@ -240,11 +250,13 @@ def goals(home: Home, agent_id: str, *, after: str = "", limit: int = 50) -> tup
     return tuple(fact.read(Goal) for fact in found)
 
 
-def _board(facts: Facts, clock: Clock, profile: Profile) -> GoalBoard:
+def _board(facts: Documents, clock: Clock, profile: Profile) -> GoalBoard:
     return GoalBoard.of(facts, profile, clock.now())
 
 
-def _new_goal(board: GoalBoard, asked: NewInstruction, asker: Asker, session_id: str) -> Goal:
+def _new_goal(
+    board: GoalBoard, asked: NewInstruction, asker: InstructionGiver, session_id: str
+) -> Goal:
     agenda = board.agenda()
     most = OPEN_GOALS if asker.authority is Authority.OWNER else OPEN_GOALS - _OWNERS_GOALS
     if len(agenda.open) >= most and _objectives(board) >= most:
@@ -276,7 +288,9 @@ def _objectives(board: GoalBoard) -> int:
     return sum(goal.horizon is Horizon.OBJECTIVE for goal in board.open_goals())
 
 
-def _given_before(facts: Facts, agent_id: str, earlier: Fact, asked: NewInstruction) -> Goal:
+def _given_before(
+    facts: Documents, agent_id: str, earlier: Document, asked: NewInstruction
+) -> Goal:
     given = earlier.read(_Given)
     if given.instruction != asked.instruction:
         raise Conflict(
@@ -284,10 +298,10 @@ def _given_before(facts: Facts, agent_id: str, earlier: Fact, asked: NewInstruct
             field="Idempotency-Key",
             cure="use a new key for a new instruction",
         )
-    return goal_fact(facts, agent_id, given.goal).read(Goal)
+    return stored_goal(facts, agent_id, given.goal).read(Goal)
 
 
-def _commit(runtime: Runtime, board: GoalBoard, *more: Fact) -> None:
+def _commit(runtime: Runtime, board: GoalBoard, *more: Document) -> None:
     """Write the board; what is due is admitted at once, or by the sweep if this ends here."""
     runtime.home.facts.commit(*board.facts, *more, due=tuple(board.due))
     for item in board.due:
@@ -306,7 +320,7 @@ def _stop(home: Home, clock: Clock, turn_id: str, by: str, reason: str) -> None:
     with suppress(NotFound):
         turn = home.journal.stop(turn_id, Stop(by=by, reason=reason, at=clock.now()))
         if turn.status is TurnStatus.QUEUED:
-            enqueue(home, turn, again="-stop")
+            enqueue_turn(home, turn, again="-stop")
 
 
 def _busy(agent_id: str) -> Conflict:

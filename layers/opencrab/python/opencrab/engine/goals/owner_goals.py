@@ -12,16 +12,20 @@ from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Changed, Conflict
 from opencrab.domain.goals.goal import Goal, GoalSource, Line
-from opencrab.domain.goals.selection import begins_at, require_deadline, require_room
+from opencrab.domain.goals.selection import (
+    goal_begins_at,
+    require_goal_room,
+    require_valid_deadline,
+)
 from opencrab.domain.goals.value_estimate import Horizon, Worth
 from opencrab.domain.identifier import content_hash, stable_id
 from opencrab.domain.value import Identifier, MessageText, Unit, Value
-from opencrab.engine.agents.vital_signs import stir, wake
-from opencrab.engine.goals.instructions import Asker
-from opencrab.engine.goals.pausing import ATTEMPTS, goal_fact
+from opencrab.engine.agents.vital_signs import change_vital_signs, wake_agent
+from opencrab.engine.goals.instructions import InstructionGiver
+from opencrab.engine.goals.pausing import ATTEMPTS, stored_goal
 from opencrab.engine.goals.queue import GoalBoard, add_to_agenda
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.turn.action import one_line
 
 INJECTED = "injected"
@@ -60,7 +64,9 @@ class _Made(Value):
     asked: str
 
 
-def inject(runtime: Runtime, agent_id: str, asked: NewGoal, asker: Asker, *, key: str) -> Goal:
+def inject_owner_goal(
+    runtime: Runtime, agent_id: str, asked: NewGoal, asker: InstructionGiver, *, key: str
+) -> Goal:
     """Put an owner's goal on the agenda, where a heartbeat takes it up by its priority.
 
     A dormant agent is woken by its owner's goal, also where a crash came in between and the same
@@ -79,10 +85,10 @@ def inject(runtime: Runtime, agent_id: str, asked: NewGoal, asker: Asker, *, key
                 runtime, _made_before(runtime.home.facts, agent_id, earlier.read(_Made), asked)
             )
         now = runtime.clock.now()
-        require_deadline(asked.deadline, now)
+        require_valid_deadline(asked.deadline, now)
         board = GoalBoard.of(runtime.home.facts, profile, now)
         alike = sum(goal.horizon is asked.horizon for goal in board.open_goals())
-        require_room(asked.horizon, alike, asker.authority)
+        require_goal_room(asked.horizon, alike, asker.authority)
         goal = _goal(board, asked, asker, session_id)
         add_to_agenda(board, goal)
         made = _Made(goal=goal.id, asked=_digest(asked))
@@ -91,7 +97,7 @@ def inject(runtime: Runtime, agent_id: str, asked: NewGoal, asker: Asker, *, key
             _set_earliest_goal_time, at=_worth_it_at(runtime.rules.autonomy, board, profile, goal)
         )
         try:
-            stir(runtime, agent_id, told, *board.facts, mark)
+            change_vital_signs(runtime, agent_id, told, *board.facts, mark)
         except Changed:
             continue
         return _wake_for_goal(runtime, goal)
@@ -101,11 +107,11 @@ def inject(runtime: Runtime, agent_id: str, asked: NewGoal, asker: Asker, *, key
 def _wake_for_goal(runtime: Runtime, goal: Goal) -> Goal:
     """The goal, whose agent is awake if its owner waits for it."""
     if goal.authority is Authority.OWNER and not goal.status.is_end:
-        wake(runtime, runtime.home.agents.get(goal.agent_id))
+        wake_agent(runtime, runtime.home.agents.get(goal.agent_id))
     return goal
 
 
-def _goal(board: GoalBoard, asked: NewGoal, asker: Asker, session_id: str) -> Goal:
+def _goal(board: GoalBoard, asked: NewGoal, asker: InstructionGiver, session_id: str) -> Goal:
     return Goal(
         id=f"G{board.agenda().last_number + 1}",
         agent_id=board.profile.agent.id,
@@ -132,7 +138,7 @@ def _worth_it_at(
     if goal.horizon is Horizon.ASPIRATION:
         return None
     threshold = autonomy.goal_threshold
-    return begins_at(goal, board.expectations().capability, profile.soul.weights, threshold)
+    return goal_begins_at(goal, board.expectations().capability, profile.soul.weights, threshold)
 
 
 def _set_earliest_goal_time(signs: VitalSigns, at: datetime | None) -> VitalSigns:
@@ -140,14 +146,14 @@ def _set_earliest_goal_time(signs: VitalSigns, at: datetime | None) -> VitalSign
     return signs.replaced(goal_at=min(moments, default=None))
 
 
-def _made_before(facts: Facts, agent_id: str, made: _Made, asked: NewGoal) -> Goal:
+def _made_before(facts: Documents, agent_id: str, made: _Made, asked: NewGoal) -> Goal:
     if made.asked != _digest(asked):
         raise Conflict(
             "this key was already used for another goal",
             field="Idempotency-Key",
             cure="use a new key for a new goal",
         )
-    return goal_fact(facts, agent_id, made.goal).read(Goal)
+    return stored_goal(facts, agent_id, made.goal).read(Goal)
 
 
 def _digest(asked: NewGoal) -> str:

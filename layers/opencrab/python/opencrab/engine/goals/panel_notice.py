@@ -16,7 +16,7 @@ PANEL = '{"panel":'
 """How a message on the queue of deliveries begins that asks for a panel."""
 
 
-def tell_panel(
+def queue_progress_panel(
     deliveries: Queue,
     channel: Channel | None,
     agent_id: str,

@@ -2,19 +2,19 @@
 
 from contextlib import suppress
 
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, Pause, goal_id_of, goal_key
 from opencrab.domain.turn.turn import Stop, Turn
-from opencrab.engine.goals.panel_notice import tell_panel
-from opencrab.engine.goals.queue import GoalBoard, release_place
+from opencrab.engine.goals.panel_notice import queue_progress_panel
+from opencrab.engine.goals.queue import GoalBoard, release_goal_queue_place
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 
 ATTEMPTS = 5
 
 
-def goal_fact(facts: Facts, agent_id: str, label: str) -> Fact:
+def stored_goal(facts: Documents, agent_id: str, label: str) -> Document:
     """The fact of a goal, by its id or by that of one of its tasks; raises NotFound, Invalid."""
     found = facts.get(agent_id, GOAL, goal_key(goal_id_of(label)))
     if found is None:
@@ -24,7 +24,7 @@ def goal_fact(facts: Facts, agent_id: str, label: str) -> Fact:
     return found
 
 
-def pause(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str) -> Goal:
+def pause_goal(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str) -> Goal:
     """Let a goal wait before its next call; one that waits already stays as it is.
 
     The next goal in line may begin: its first turn is due. Raises NotFound, and Conflict for a goal
@@ -32,7 +32,7 @@ def pause(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str) 
     """
     profile = runtime.home.agents.get(agent_id)
     for _ in range(ATTEMPTS):
-        fact = goal_fact(runtime.home.facts, agent_id, label)
+        fact = stored_goal(runtime.home.facts, agent_id, label)
         goal = fact.read(Goal)
         if goal.status.is_end:
             raise Conflict(f"{goal.id} has ended and cannot be paused")
@@ -41,7 +41,7 @@ def pause(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str) 
             wish = Pause(reason=reason[:1_000], by=by, at=board.now, turn_waits=True)
             goal = goal.replaced(pause=wish)
             board.put_goal(goal)
-            release_place(board, goal)
+            release_goal_queue_place(board, goal)
             try:
                 runtime.home.facts.commit(*board.facts, due=tuple(board.due))
             except Changed:
@@ -49,20 +49,20 @@ def pause(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str) 
         if goal.turn_id is not None:
             # One that is not there yet reads it itself.
             with suppress(NotFound):
-                as_its_goal(runtime, goal, goal.turn_id)
-        tell_moved(runtime, goal)
+                align_turn_with_goal(runtime, goal, goal.turn_id)
+        notify_goal_channel(runtime, goal)
         return goal
     raise Conflict(f"{label} is changing all the time", cure="try again")
 
 
-def tell_moved(runtime: Runtime, goal: Goal) -> None:
+def notify_goal_channel(runtime: Runtime, goal: Goal) -> None:
     """Let the channel in which a goal was given show that somebody has changed it."""
     if goal.channel is not None:
         key = f"{goal.id}-{runtime.clock.new_id()}"
-        tell_panel(runtime.home.deliveries, goal.channel, goal.agent_id, goal.id, key=key)
+        queue_progress_panel(runtime.home.deliveries, goal.channel, goal.agent_id, goal.id, key=key)
 
 
-def as_its_goal(runtime: Runtime, goal: Goal, turn_id: str) -> Turn:
+def align_turn_with_goal(runtime: Runtime, goal: Goal, turn_id: str) -> Turn:
     """Tell a turn to stop, to wait or to go on, as its goal does; raises NotFound.
 
     The goal is read again afterwards: somebody else may have paused or resumed it meanwhile and
@@ -70,7 +70,7 @@ def as_its_goal(runtime: Runtime, goal: Goal, turn_id: str) -> Turn:
     """
     turn = _sync_turn_with_goal(runtime, goal, turn_id)
     for _ in range(ATTEMPTS):
-        now = goal_fact(runtime.home.facts, goal.agent_id, goal.id).read(Goal)
+        now = stored_goal(runtime.home.facts, goal.agent_id, goal.id).read(Goal)
         if (now.status, now.pause) == (goal.status, goal.pause):
             break
         goal = now

@@ -10,15 +10,21 @@ from datetime import datetime
 from enum import StrEnum
 
 from opencrab.domain.errors import NotFound
-from opencrab.domain.goals.goal import Goal, GoalStatus, Task, TaskStatus, completion
+from opencrab.domain.goals.goal import Goal, GoalStatus, Task, TaskStatus, task_completion_percent
 from opencrab.domain.turn.account import CallAccount, TurnAccount
-from opencrab.domain.turn.record import Call, CallResult, CallState, action_name, called_with
+from opencrab.domain.turn.record import (
+    ActionCall,
+    CallResult,
+    CallState,
+    action_arguments,
+    action_name,
+)
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language, Value
 from opencrab.engine.approvals.approvals import approval_id
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolve_pointers
-from opencrab.engine.turn.call import what
+from opencrab.engine.stored_record import resolve_record_pointers
+from opencrab.engine.turn.call import describe_call
 from opencrab.ports.home import Home
 from opencrab.ports.turn.action import one_line
 from opencrab.ports.turn.journal import Journal
@@ -133,7 +139,7 @@ class Progress(Summary):
     over: bool
 
 
-def summary(journal: Journal, goal: Goal) -> Summary:
+def goal_summary(journal: Journal, goal: Goal) -> Summary:
     """Where a goal stands; of an open one its turn's header is read."""
     may_wait = goal.turn_id is not None and not goal.status.is_end and goal.pause is None
     turn = _header(journal, goal.turn_id) if goal.turn_id and may_wait else None
@@ -141,7 +147,7 @@ def summary(journal: Journal, goal: Goal) -> Summary:
     return _summary(goal, asks=asks)
 
 
-def progress(runtime: Runtime, goal: Goal, *, private: bool) -> Progress:
+def goal_progress(runtime: Runtime, goal: Goal, *, private: bool) -> Progress:
     """How far a goal has come; what the agent thinks and what its actions carry only if private."""
     account = _account(runtime.home, goal)
     asks = None if account is None else _pending_approval(account)
@@ -188,7 +194,7 @@ def _summary(goal: Goal, *, asks: bool) -> Summary:
 def _percent(goal: Goal) -> int:
     """Completion of the plan; without one a goal is complete when it is completed."""
     if goal.tasks or goal.status is GoalStatus.COMPLETED:
-        return completion(goal.tasks)
+        return task_completion_percent(goal.tasks)
     return 0
 
 
@@ -227,7 +233,7 @@ def _account(home: Home, goal: Goal) -> TurnAccount | None:
         recorded = home.journal.load(goal.turn_id)
     except NotFound:
         return None
-    return TurnAccount.of(recorded.turn, resolve_pointers(recorded.records, home.blobs))
+    return TurnAccount.of(recorded.turn, resolve_record_pointers(recorded.records, home.blobs))
 
 
 def _pending_approval(account: TurnAccount) -> Asked | None:
@@ -275,13 +281,13 @@ class _Showing:
             result=_result_excerpt(told.result) if self.private else None,
         )
 
-    def _sentence(self, call: Call) -> str:
+    def _sentence(self, call: ActionCall) -> str:
         """What a call does; without its arguments for those who may not read them."""
         action = self.runtime.actions.find(action_name(call))
         if action is None:
             return one_line(action_name(call), _NAME)
-        arguments = (called_with(call) or {}) if self.private else {}
-        return what(action, arguments, self.language)
+        arguments = (action_arguments(call) or {}) if self.private else {}
+        return describe_call(action, arguments, self.language)
 
 
 def _deeds(showing: _Showing, account: TurnAccount) -> Iterator[Deed]:
@@ -308,8 +314,8 @@ def _current(deeds: tuple[Deed, ...], account: TurnAccount, language: Language) 
     return Deed(id="", action="", sentence=_THINKS[language], mark=Mark.RUNNING)
 
 
-def _arguments_excerpt(call: Call) -> str:
-    arguments = called_with(call)
+def _arguments_excerpt(call: ActionCall) -> str:
+    arguments = action_arguments(call)
     return one_line(call.raw if arguments is None else arguments, _ARGUMENTS)
 
 

@@ -5,24 +5,24 @@ from typing import Any
 
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import Goal
-from opencrab.engine.goals.pausing import goal_fact
-from opencrab.engine.goals.progress import progress
+from opencrab.engine.goals.pausing import stored_goal
+from opencrab.engine.goals.progress import goal_progress
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.conversation.channel import Panel, PanelRow
 
 
-def show_panel(runtime: Runtime, body: Mapping[str, Any]) -> None:
+def show_progress_panel(runtime: Runtime, body: Mapping[str, Any]) -> None:
     """Show the panel that a message asks for; raises what the channel does."""
     named = body["panel"]
     try:
-        goal = goal_fact(runtime.home.facts, named["agent"], named["goal"]).read(Goal)
+        goal = stored_goal(runtime.home.facts, named["agent"], named["goal"]).read(Goal)
         profile = runtime.home.agents.get(goal.agent_id)
     except NotFound:
         return
     channel = None if goal.channel is None else runtime.channels.get(goal.channel.kind)
     if goal.channel is None or channel is None:
         return
-    told = progress(runtime, goal, private=False)
+    told = goal_progress(runtime, goal, private=False)
     rows = tuple(PanelRow(task.id, task.name, task.status.value) for task in told.tasks)
     channel.show(
         goal.channel,

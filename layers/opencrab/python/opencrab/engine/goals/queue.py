@@ -7,21 +7,21 @@ from datetime import datetime, timedelta
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Profile
-from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
-from opencrab.domain.autonomy.heartbeat_gate import rests
+from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
+from opencrab.domain.autonomy.heartbeat_gate import is_in_speech_cooldown
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
 from opencrab.domain.conversation.message import Channel, Message, Sender, TextPart
 from opencrab.domain.conversation.session import Participant, Session
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.goals.expectation import EXPECTATIONS, Expectations
 from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, Task, TaskStatus, goal_key
 from opencrab.domain.identifier import turn_id
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import MESSAGE_BYTES, Value
-from opencrab.domain.world.binding import WORLD, World
+from opencrab.domain.world.binding import WORLD, WorldBinding
 from opencrab.engine.phrases import phrase
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.turn.action import one_line
 
 OPENCRAB = Sender(id="opencrab", name="OpenCrab")
@@ -36,29 +36,29 @@ Prepare = Callable[[Goal], Goal]
 class GoalBoard:
     """An agent's mind and goals while several of them change together; `facts` are the changes."""
 
-    facts_port: Facts
+    facts_port: Documents
     profile: Profile
     now: datetime
-    goals: dict[str, Fact]
-    mind: Fact | None = None
+    goals: dict[str, Document]
+    mind: Document | None = None
 
     @classmethod
-    def of(cls, facts: Facts, profile: Profile, now: datetime, *goals: Fact) -> "GoalBoard":
+    def of(cls, facts: Documents, profile: Profile, now: datetime, *goals: Document) -> "GoalBoard":
         """The board with some goals that were read already; everything else is read when needed."""
         return cls(facts, profile, now, {goal.read(Goal).id: goal for goal in goals})
 
     def __post_init__(self) -> None:
-        self._changed: dict[tuple[str, str, str], Fact] = {}
-        self._expecting: Fact | None = None
+        self._changed: dict[tuple[str, str, str], Document] = {}
+        self._expecting: Document | None = None
         self.due: list[DueItem] = []
 
-    def assume(self, mind: Mind) -> None:
+    def assume(self, mind: AgentState) -> None:
         """Go by a mind that was read with its agent; such a board is only read."""
         agent_id = self.profile.agent.id
-        self.mind = Fact(owner=agent_id, kind=MIND, id=MIND, version=0, body=None).holding(mind)
+        self.mind = Document(owner=agent_id, kind=MIND, id=MIND, version=0, body=None).holding(mind)
 
     @property
-    def facts(self) -> tuple[Fact, ...]:
+    def facts(self) -> tuple[Document, ...]:
         """What is to be written, all or nothing."""
         return tuple(self._changed.values())
 
@@ -67,14 +67,14 @@ class GoalBoard:
         agent_id = self.profile.agent.id
         if self.mind is None:
             stored = self.facts_port.get(agent_id, MIND, MIND)
-            self.mind = stored or Fact(owner=agent_id, kind=MIND, id=MIND, version=0, body={})
-        return self.mind.read(Mind).agenda
+            self.mind = stored or Document(owner=agent_id, kind=MIND, id=MIND, version=0, body={})
+        return self.mind.read(AgentState).agenda
 
     def put_agenda(self, agenda: Agenda) -> None:
         """Change the agenda."""
         self.agenda()
         assert self.mind is not None  # noqa: S101  - read by the line before
-        mind = self.mind.read(Mind).replaced(agenda=agenda)
+        mind = self.mind.read(AgentState).replaced(agenda=agenda)
         self._put(self.mind, mind)
 
     def goal(self, goal_id: str) -> Goal | None:
@@ -118,7 +118,7 @@ class GoalBoard:
         elif expectations != before:
             self._put(self._expecting, expectations)
 
-    def keep(self, fact: Fact) -> None:
+    def keep(self, fact: Document) -> None:
         """Write one more fact of the agent's with all this."""
         self._changed[fact.key] = fact
 
@@ -126,7 +126,7 @@ class GoalBoard:
         """What the agent counts in its world now; None without a world, and while unknown."""
         agent = self.profile.agent
         stored = None if agent.world is None else self.facts_port.get(agent.id, WORLD, WORLD)
-        return None if stored is None else stored.read(World).reputation
+        return None if stored is None else stored.read(WorldBinding).reputation
 
     def put_goal(self, goal: Goal) -> None:
         """Change a goal, or write a new one."""
@@ -137,7 +137,7 @@ class GoalBoard:
         else:
             self._put(stored, goal)
 
-    def _put(self, stored: Fact, value: Value) -> None:
+    def _put(self, stored: Document, value: Value) -> None:
         """One change of a fact counts once, however often it is made on this board."""
         base = (
             stored
@@ -164,20 +164,20 @@ def add_to_agenda(board: GoalBoard, goal: Goal) -> None:
     )
 
 
-def line_up(board: GoalBoard, goal: Goal, *, hops: int = 0, wait: timedelta = _AT_ONCE) -> None:
+def queue_goal(board: GoalBoard, goal: Goal, *, hops: int = 0, wait: timedelta = _AT_ONCE) -> None:
     """Begin with a goal now, after a while, or when those before it have ended."""
     agenda = board.agenda()
     if agenda.current is None:
         waiting = tuple(other for other in agenda.waiting if other != goal.id)
         board.put_agenda(agenda.replaced(current=goal.id, waiting=waiting))
-        begin(board, goal, hops=hops, wait=wait)
+        begin_goal_turn(board, goal, hops=hops, wait=wait)
     elif agenda.current == goal.id:
-        begin(board, goal, hops=hops, wait=wait)
+        begin_goal_turn(board, goal, hops=hops, wait=wait)
     elif goal.id not in agenda.waiting:
         board.put_agenda(agenda.replaced(waiting=(*agenda.waiting, goal.id)))
 
 
-def release_place(board: GoalBoard, goal: Goal, prepare: Prepare | None = None) -> None:
+def release_goal_queue_place(board: GoalBoard, goal: Goal, prepare: Prepare | None = None) -> None:
     """Strike a goal that ended or waits off its place in line, and begin with the next one.
 
     One that never began is prepared before it does.
@@ -201,7 +201,7 @@ def release_place(board: GoalBoard, goal: Goal, prepare: Prepare | None = None) 
         )
     )
     if following is not None:
-        begin(board, following)
+        begin_goal_turn(board, following)
 
 
 def _startable(board: GoalBoard, goal_id: str, prepare: Prepare | None) -> Goal | None:
@@ -211,7 +211,9 @@ def _startable(board: GoalBoard, goal_id: str, prepare: Prepare | None) -> Goal 
     return prepare(goal) if prepare is not None and goal.runs == 0 else goal
 
 
-def begin(board: GoalBoard, goal: Goal, *, hops: int = 0, wait: timedelta = _AT_ONCE) -> None:
+def begin_goal_turn(
+    board: GoalBoard, goal: Goal, *, hops: int = 0, wait: timedelta = _AT_ONCE
+) -> None:
     """Let the goal's next turn begin: what it serves is marked, and its message is due."""
     task = goal.next_task
     started = goal.replaced(
@@ -219,7 +221,7 @@ def begin(board: GoalBoard, goal: Goal, *, hops: int = 0, wait: timedelta = _AT_
         runs=goal.runs + 1,
         reputation=goal.reputation if goal.runs else board.reputation(),
     )
-    source_id = turn_source(started)
+    source_id = goal_turn_source(started)
     started = started.replaced(
         turn_id=turn_id(
             source=goal.door,
@@ -238,7 +240,7 @@ def begin(board: GoalBoard, goal: Goal, *, hops: int = 0, wait: timedelta = _AT_
     board.due.append(item.replaced(at=board.now + wait))
 
 
-def turn_source(goal: Goal) -> str:
+def goal_turn_source(goal: Goal) -> str:
     """What the message of a goal's newest turn is known by."""
     return f"{goal.id}-{goal.runs}"
 
@@ -265,7 +267,7 @@ def _item(board: GoalBoard, goal: Goal, task: Task | None, source_id: str, hops:
         trigger=Trigger.MESSAGE if instructed else Trigger.CONTINUATION,
         task=goal.label,
         taint=goal.taint,
-        session=session_of(goal, board.now) if first else None,
+        session=goal_session(goal, board.now) if first else None,
     )
 
 
@@ -282,7 +284,7 @@ def _channel(board: GoalBoard, goal: Goal) -> Channel | None:
         return None
     stored = board.facts_port.get(goal.agent_id, VITALS, VITALS)
     signs = None if stored is None else stored.read(VitalSigns)
-    silent = signs is not None and rests(signs, heartbeat.channel.target, board.now)
+    silent = signs is not None and is_in_speech_cooldown(signs, heartbeat.channel.target, board.now)
     return None if silent else heartbeat.channel
 
 
@@ -305,7 +307,7 @@ def _fitting(text: str) -> str:
     )
 
 
-def session_of(goal: Goal, now: datetime) -> Session:
+def goal_session(goal: Goal, now: datetime) -> Session:
     """The session in which a goal is carried out, as it begins."""
     return Session(
         id=goal.session_id,

@@ -7,15 +7,15 @@ from datetime import datetime, timedelta
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.document import new_fact
-from opencrab.domain.goals.expectation import satisfaction
+from opencrab.domain.goals.expectation import goal_satisfaction
 from opencrab.domain.goals.goal import Goal, GoalStatus, Pause, Task, TaskStatus
-from opencrab.domain.goals.plan import is_repairable
+from opencrab.domain.goals.plan import is_plan_repairable
 from opencrab.domain.identifier import content_hash, ulid
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.goals.queue import GoalBoard
 from opencrab.engine.phrases import phrase
-from opencrab.engine.turn.work import Work
+from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.turn.action import one_line
 
 _AFTER_FAILURE = timedelta(minutes=10)
@@ -24,37 +24,37 @@ _SENTENCE = 500
 _CAUSE = 300
 
 
-def is_own(goal: Goal) -> bool:
+def is_self_set_goal(goal: Goal) -> bool:
     """Whether an agent set itself a goal, and nobody gave it."""
     return goal.authority is Authority.SELF
 
 
-def goes_on(work: Work, goal: Goal, *, silent: bool) -> bool:
+def task_continues_next_turn(work: TurnWork, goal: Goal, *, silent: bool) -> bool:
     """Whether a task goes on in a new turn, of which this turn did not say what became of it.
 
     It does where the turn was silent or did nothing, until it has had all its turns.
     """
     task = goal.current
-    if task is None or not is_own(goal):
+    if task is None or not is_self_set_goal(goal):
         return False
     return _is_empty(work, silent=silent) and task.turns < work.runtime.rules.autonomy.task_turns
 
 
-def overdue(work: Work, goal: Goal, *, silent: bool) -> Task | None:
+def fail_overdue_task(work: TurnWork, goal: Goal, *, silent: bool) -> Task | None:
     """The task as it failed because it has had all its turns; None for any other."""
     task = goal.current
-    if task is None or not is_own(goal) or not _is_empty(work, silent=silent):
+    if task is None or not is_self_set_goal(goal) or not _is_empty(work, silent=silent):
         return None
     return _over(work, task)
 
 
-def after_trouble(work: Work, goal: Goal, status: TurnStatus) -> Goal | None:
+def goal_after_failed_turn(work: TurnWork, goal: Goal, status: TurnStatus) -> Goal | None:
     """The goal after a turn that failed or came to a limit; None where somebody has to say yes.
 
     It goes on at once after too many steps, after a pause where the turn failed, and on the next
     day where the money was used up. A task that has had all its turns has failed.
     """
-    if not is_own(goal) or goal.pause is not None or goal.left_micro_usd == 0:
+    if not is_self_set_goal(goal) or goal.pause is not None or goal.left_micro_usd == 0:
         return None
     if status not in {TurnStatus.EXHAUSTED, TurnStatus.FAILED}:
         return None
@@ -70,7 +70,7 @@ def after_trouble(work: Work, goal: Goal, status: TurnStatus) -> Goal | None:
     return goal if status is TurnStatus.EXHAUSTED else _resting(goal, now + turns * _AFTER_FAILURE)
 
 
-def leave_to_heartbeat(goal: Goal) -> Goal:
+def leave_goal_to_heartbeat(goal: Goal) -> Goal:
     """The goal whose next turn did not come: a heartbeat goes on with it."""
     task = goal.current
     if task is not None:
@@ -78,41 +78,41 @@ def leave_to_heartbeat(goal: Goal) -> Goal:
     return goal.replaced(status=GoalStatus.PENDING)
 
 
-def gives_up(work: Work, goal: Goal, status: TurnStatus) -> bool:
+def gives_up_own_goal(work: TurnWork, goal: Goal, status: TurnStatus) -> bool:
     """Whether an agent gives a goal of its own up by a turn in which it said nothing of it."""
-    if not is_own(goal) or goal.tasks or work.turn.task != goal.id:
+    if not is_self_set_goal(goal) or goal.tasks or work.turn.task != goal.id:
         return False
     return status is TurnStatus.IDLE and not goal.status.is_end
 
 
-def is_resting(goal: Goal) -> bool:
+def is_goal_resting(goal: Goal) -> bool:
     """Whether a goal that a turn was carried out for waits for a heartbeat to go on with it."""
     return goal.status is GoalStatus.PENDING
 
 
-def after_failed_tasks(goal: Goal, failed: list[Task], board: GoalBoard) -> Goal:
+def goal_after_failed_tasks(goal: Goal, failed: list[Task], board: GoalBoard) -> Goal:
     """The goal after some of its tasks failed: to be planned anew, or waiting for its owner."""
-    if not failed or not is_own(goal) or goal.stuck:
+    if not failed or not is_self_set_goal(goal) or goal.stuck:
         return goal
     cause = one_line(f"{failed[0].id}: {failed[0].cause}", _CAUSE)
-    if is_repairable(goal):
+    if is_plan_repairable(goal):
         return goal.replaced(stuck=cause)
     return _asking(goal, cause, board)
 
 
-def after_failed_replan(goal: Goal, board: GoalBoard) -> Goal:
+def goal_after_failed_replan(goal: Goal, board: GoalBoard) -> Goal:
     """The goal after a turn that was to plan it anew and did not."""
     return _asking(goal, goal.stuck, board)
 
 
-def asks(goal: Goal) -> list[str]:
+def owner_request_lines(goal: Goal) -> list[str]:
     """What a goal that an agent set itself tells its owner when it waits; nothing for others."""
-    if goal.pause is None or not is_own(goal):
+    if goal.pause is None or not is_self_set_goal(goal):
         return []
     return [f"[{goal.id}] {goal.pause.reason}"]
 
 
-def asks_aloud(goal: Goal, board: GoalBoard) -> list[str]:
+def spoken_owner_request_lines(goal: Goal, board: GoalBoard) -> list[str]:
     """What such an owner hears where the heartbeat speaks, of a goal that waits since now.
 
     Where others' words are in the goal it hears only which one.
@@ -121,20 +121,20 @@ def asks_aloud(goal: Goal, board: GoalBoard) -> list[str]:
         return []
     if goal.taint:
         return [f"[{goal.id}] {phrase('goal_waits', board.profile.agent.language)}"]
-    return asks(goal)
+    return owner_request_lines(goal)
 
 
-def record_outcome(board: GoalBoard, goal: Goal) -> Goal:
+def record_goal_outcome(board: GoalBoard, goal: Goal) -> Goal:
     """The goal as it ended, with what it brought; what an agent set itself is an experience too."""
     if goal.satisfaction is not None:
         return goal
-    came = satisfaction(goal, board.now, board.reputation())
-    if is_own(goal):
+    came = goal_satisfaction(goal, board.now, board.reputation())
+    if is_self_set_goal(goal):
         board.put_expectations(board.expectations().after(goal.source, came))
     if goal.status is not GoalStatus.COMPLETED:
         return goal
     goal = goal.replaced(satisfaction=came)
-    if is_own(goal):
+    if is_self_set_goal(goal):
         lived = _experience(goal, board.now)
         board.keep(new_fact(goal.agent_id, EXPERIENCE, lived.id, lived))
     return goal
@@ -163,11 +163,11 @@ def _asking(goal: Goal, cause: str, board: GoalBoard) -> Goal:
     return goal.replaced(pause=Pause(reason=reason, by="opencrab", at=board.now))
 
 
-def _is_empty(work: Work, *, silent: bool) -> bool:
+def _is_empty(work: TurnWork, *, silent: bool) -> bool:
     return silent or not work.receipts
 
 
-def _over(work: Work, task: Task) -> Task:
+def _over(work: TurnWork, task: Task) -> Task:
     turns = work.runtime.rules.autonomy.task_turns
     cause = phrase("task_over", work.profile.agent.language, turns=turns)
     return task.replaced(status=TaskStatus.FAIL, cause=cause, ended_at=work.runtime.clock.now())

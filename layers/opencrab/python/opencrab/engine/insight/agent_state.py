@@ -18,10 +18,10 @@ from opencrab.engine.insight.turn_events import (
     ResultTold,
     ThoughtTold,
     TurnEvents,
-    tell,
+    events_of_stored_turn,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 
 
 class StateInput(Value):
@@ -92,16 +92,16 @@ class State(Value):
     result: StateResult = StateResult()
 
 
-def state(runtime: Runtime, agent_id: str) -> State:
+def agent_state_report(runtime: Runtime, agent_id: str) -> State:
     """Where an agent stands now; raises NotFound."""
     profile = runtime.home.agents.get(agent_id)
     planned = _plan(runtime.home.facts, profile)
-    found = turn_index.newest(runtime, agent_id)
-    told = tell(runtime, found[0], profile.agent.language) if found else None
+    found = turn_index.newest_turn_ids(runtime, agent_id)
+    told = events_of_stored_turn(runtime, found[0], profile.agent.language) if found else None
     return State(plan=planned) if told is None else _apply_turn_events(State(plan=planned), told)
 
 
-def _plan(facts: Facts, profile: Profile) -> StatePlan:
+def _plan(facts: Documents, profile: Profile) -> StatePlan:
     agent = profile.agent
     stored = (
         facts.get(agent.id, GOAL, goal_key(goal_id))

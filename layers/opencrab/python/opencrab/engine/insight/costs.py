@@ -9,7 +9,14 @@ from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import Price, Share
 from opencrab.domain.turn.record import CallState, ModelIntent, Record
 from opencrab.domain.turn.turn import Block, Turn, TurnStatus
-from opencrab.domain.usage.ledger import Grouping, Period, Summary, UsageRow, group_usage, summary
+from opencrab.domain.usage.ledger import (
+    Grouping,
+    Period,
+    Summary,
+    UsageRow,
+    group_usage,
+    usage_summary,
+)
 from opencrab.domain.value import MicroUsd, Value
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.clock import Clock
@@ -96,7 +103,7 @@ class Report(Value):
     groups: dict[Grouping, dict[str, Summary]]
 
 
-def explain(runtime: Runtime, turn_id: str) -> Explanation:
+def explain_turn_cost(runtime: Runtime, turn_id: str) -> Explanation:
     """Where a turn's money went; raises NotFound."""
     recorded = runtime.home.journal.load(turn_id)
     turn = recorded.turn
@@ -126,7 +133,7 @@ def explain(runtime: Runtime, turn_id: str) -> Explanation:
     )
 
 
-def report(
+def cost_report(
     runtime: Runtime,
     agent_id: str,
     period: Period,
@@ -144,12 +151,12 @@ def report(
         since=since,
         until=now,
         complete=complete,
-        total=summary(rows),
+        total=usage_summary(rows),
         groups={by: group_usage(rows, by) for by in groupings},
     )
 
 
-def shares(row: UsageRow) -> tuple[Share, ...]:
+def cost_shares_of_call(row: UsageRow) -> tuple[Share, ...]:
     """Where a call's cost comes from; the shares add up to it, rounding included."""
     if row.cost == 0:
         return ()
@@ -194,7 +201,7 @@ def _charge(row: UsageRow) -> Charge:
         reserved_micro_usd=row.reserved,
         cost_micro_usd=row.cost,
         price=row.price,
-        shares=shares(row),
+        shares=cost_shares_of_call(row),
         ground=_ground(row),
     )
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Language
 from opencrab.engine.insight import turn_index
-from opencrab.engine.insight.turn_events import Event, tell
+from opencrab.engine.insight.turn_events import Event, events_of_stored_turn
 from opencrab.engine.insight.turn_index import TurnEntry
 from opencrab.engine.runtime import Runtime
 
@@ -61,7 +61,7 @@ class _Walk:
     def look(self, entry: TurnEntry, seen: int) -> None:
         """Tell what a turn has to add, and remember it unless that is all there will be."""
         self.looked += 1
-        story = tell(self.runtime, entry.turn_id, self.language)
+        story = events_of_stored_turn(self.runtime, entry.turn_id, self.language)
         told = () if story is None else story.events
         new = told[seen : seen + self.limit - len(self.told)]
         self.told += new
@@ -74,11 +74,13 @@ class _Walk:
 
     def reach(self, entry: TurnEntry) -> None:
         """Pass a turn that has settled; one that has not will be met again."""
-        if turn_index.is_settled(self.runtime.clock, entry):
+        if turn_index.is_turn_entry_settled(self.runtime.clock, entry):
             self.reached = entry.id
 
 
-def events(runtime: Runtime, agent_id: str, *, after: str = "", limit: int = 100) -> EventPage:
+def agent_event_page(
+    runtime: Runtime, agent_id: str, *, after: str = "", limit: int = 100
+) -> EventPage:
     """What an agent's history has after a place, so many events at most.
 
     Raises NotFound (agent), Invalid (a text that is no place).
@@ -87,12 +89,12 @@ def events(runtime: Runtime, agent_id: str, *, after: str = "", limit: int = 100
     reached, unfinished = _parse_cursor(after)
     walk = _Walk(runtime, agent.language, min(limit, MOST), reached, dict(unfinished))
     for entry_id, seen in unfinished.items():
-        entry = turn_index.entry(runtime.home.usage, agent_id, entry_id)
+        entry = turn_index.turn_index_entry(runtime.home.usage, agent_id, entry_id)
         if entry is None:
             del walk.open[entry_id]
         elif entry.id <= reached and not walk.is_full:
             walk.look(entry, seen)
-    for entry in turn_index.entries(runtime, agent_id, after=reached or None):
+    for entry in turn_index.turn_index_entries(runtime, agent_id, after=reached or None):
         seen = walk.open.get(entry.id, -1)
         if walk.is_full or (seen < 0 and len(walk.open) >= _OPEN):
             break

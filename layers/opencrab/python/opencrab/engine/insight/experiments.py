@@ -7,7 +7,7 @@ from typing import Literal, TypeVar
 
 from pydantic import Field
 
-from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.insight.figures import task_key
 from opencrab.domain.learning.change import (
@@ -16,23 +16,27 @@ from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentKind,
     AdjustmentState,
-    Subject,
+    LearnedSubject,
     is_pinned,
-    memory_percent,
+    memory_holdout_percent,
 )
 from opencrab.domain.learning.evidence import ModelEvidence
-from opencrab.domain.learning.treatment_effect import TrialVerdict, effects, verdict
+from opencrab.domain.learning.treatment_effect import (
+    TrialVerdict,
+    skill_effects,
+    skill_trial_verdict,
+)
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus
-from opencrab.domain.statistics.confidence import Estimate, estimate
-from opencrab.domain.statistics.off_policy import off_policy
+from opencrab.domain.statistics.confidence import Estimate, estimate_mean
+from opencrab.domain.statistics.off_policy import off_policy_estimate
 from opencrab.domain.value import Unit, Value
 from opencrab.engine.insight.memory_analytics import memory_effect
 from opencrab.engine.insight.skill_analytics import MOST_CHANGES, TrialOf, measured_skill
 from opencrab.engine.learning import changes, memory_holdout
 from opencrab.engine.learning.measures import Measure, model_named
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.learning import Known, load_known
+from opencrab.ports.learning import StoredEvidence, load_known
 
 DECISIONS = 10
 """Decisions on one subject that are told, the newest."""
@@ -67,8 +71,8 @@ class Decision(Adjustment):
     @classmethod
     def of(cls, made: Adjustment, says: tuple[str, ...] = ()) -> "Decision":
         """A stored adjustment as it is shown."""
-        subject = Subject(kind=made.kind, name=made.subject)
-        return cls(**dict(made), experiment=address(subject), says=says)
+        subject = LearnedSubject(kind=made.kind, name=made.subject)
+        return cls(**dict(made), experiment=experiment_address(subject), says=says)
 
 
 class MixedModel(Value):
@@ -128,14 +132,14 @@ class Pinned(Value):
     pinned: bool
 
 
-def address(subject: Subject) -> str:
+def experiment_address(subject: LearnedSubject) -> str:
     """A subject as addresses name it: models:PURPOSE.TASK_TYPE has no slash."""
     if subject == MEMORIES:
         return MEMORY
     return subject.text.replace("/", ".", 1)
 
 
-def experiments(runtime: Runtime, agent_id: str) -> Experiments:
+def experiments_of_agent(runtime: Runtime, agent_id: str) -> Experiments:
     """What is tried out on an agent, skills first; raises NotFound."""
     profile = runtime.home.agents.get(agent_id)
     table = _Table.of(runtime, agent_id, profile.mind)
@@ -144,55 +148,58 @@ def experiments(runtime: Runtime, agent_id: str) -> Experiments:
         as_of=table.known.as_of or None,
         explore=profile.agent.llm.aim.explore,
         items=(*table.skills(), *table.mixes(), *table.memory()),
-        pinned=tuple(address(Subject.of(each)) for each in profile.mind.pinned),
+        pinned=tuple(experiment_address(LearnedSubject.of(each)) for each in profile.mind.pinned),
     )
 
 
-def stop(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
+def stop_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
     """End an experiment; raises NotFound naming what there is, and Conflict where nothing runs."""
     if _is_memory(subject):
-        return memory_holdout.stop(runtime, agent_id, by)
+        return memory_holdout.stop_memory_holdout(runtime, agent_id, by)
     return _apply_to_subject(
-        runtime, agent_id, subject, lambda name: changes.stop(runtime, agent_id, name, by)
+        runtime, agent_id, subject, lambda name: changes.end_experiment(runtime, agent_id, name, by)
     )
 
 
-def find_stopped(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
+def find_stopped_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
     """The same after a crash: where this owner's stop is the last word, it is answered again."""
     named = MEMORY if _is_memory(subject) else subject
-    for made in changes.adjustments(runtime.home.facts, agent_id):
-        if address(Subject(kind=made.kind, name=made.subject)) == named:
+    for made in changes.page_of_adjustments(runtime.home.facts, agent_id):
+        if experiment_address(LearnedSubject(kind=made.kind, name=made.subject)) == named:
             if (made.reason, made.by, made.state) == (STOPPED, by, AdjustmentState.APPLIED):
                 return made
             break
-    return stop(runtime, agent_id, subject, by)
+    return stop_experiment(runtime, agent_id, subject, by)
 
 
-def pin(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
+def pin_experiment_subject(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
     """Keep a subject as it is, whatever the evidence says; raises likewise."""
     _apply_to_subject(
-        runtime, agent_id, subject, lambda name: changes.pin(runtime.home, agent_id, name)
+        runtime,
+        agent_id,
+        subject,
+        lambda name: changes.pin_learned_subject(runtime.home, agent_id, name),
     )
     return Pinned(subject=subject, pinned=True)
 
 
-def unpin(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
+def unpin_experiment_subject(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
     """Let evidence move a subject again; raises NotFound where it is not pinned."""
     mind = runtime.home.agents.get(agent_id).mind
 
-    def free(name: str) -> Mind:
-        if not is_pinned(mind, Subject.of(name)):
+    def free(name: str) -> AgentState:
+        if not is_pinned(mind, LearnedSubject.of(name)):
             raise NotFound(f"{subject!r} is not pinned", field="subject")
-        return changes.unpin(runtime, agent_id, name)
+        return changes.unpin_learned_subject(runtime, agent_id, name)
 
     _apply_to_subject(runtime, agent_id, subject, free)
     return Pinned(subject=subject, pinned=False)
 
 
-def find_unpinned(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
+def find_unpinned_subject(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
     """The same after a crash: perhaps it is let go already."""
     try:
-        return unpin(runtime, agent_id, subject)
+        return unpin_experiment_subject(runtime, agent_id, subject)
     except NotFound:
         runtime.home.agents.get(agent_id)
         return Pinned(subject=subject, pinned=False)
@@ -204,14 +211,14 @@ class _Table:
 
     runtime: Runtime
     agent_id: str
-    mind: Mind
-    known: Known
+    mind: AgentState
+    known: StoredEvidence
     decisions: Sequence[Adjustment]
 
     @classmethod
-    def of(cls, runtime: Runtime, agent_id: str, mind: Mind) -> "_Table":
+    def of(cls, runtime: Runtime, agent_id: str, mind: AgentState) -> "_Table":
         facts = runtime.home.facts
-        decided = changes.adjustments(facts, agent_id, limit=MOST_CHANGES)
+        decided = changes.page_of_adjustments(facts, agent_id, limit=MOST_CHANGES)
         return cls(runtime, agent_id, mind, load_known(facts, agent_id), decided)
 
     def skills(self) -> Iterator[Experiment]:
@@ -224,10 +231,10 @@ class _Table:
     def mixes(self) -> Iterator[Experiment]:
         """Models that are mixed."""
         for mix in self.mind.mixes:
-            subject = Subject(kind=AdjustmentKind.MODELS, name=mix.subject)
+            subject = LearnedSubject(kind=AdjustmentKind.MODELS, name=mix.subject)
             tried = sum(weight > 0 for weight in mix.weights.values()) > 1
             yield Experiment(
-                subject=address(subject),
+                subject=experiment_address(subject),
                 kind="models",
                 state=self._state(
                     subject, ExperimentState.RUNNING if tried else ExperimentState.SETTLED
@@ -238,7 +245,7 @@ class _Table:
 
     def memory(self) -> Iterator[Experiment]:
         """Memories that are hidden from searches in a share of turns."""
-        percent = memory_percent(self.mind, self.runtime.rules.trials)
+        percent = memory_holdout_percent(self.mind, self.runtime.rules.trials)
         if percent or is_pinned(self.mind, MEMORIES):
             yield Experiment(
                 subject=MEMORY,
@@ -251,12 +258,16 @@ class _Table:
 
     def _skill(self, skill: AcquiredSkill) -> Experiment:
         trials, evidence = self.runtime.rules.trials, self.known.evidence
-        subject = Subject(kind=AdjustmentKind.SKILL, name=skill.name)
+        subject = LearnedSubject(kind=AdjustmentKind.SKILL, name=skill.name)
         shown = measured_skill(skill, evidence, self.mind, trials)
-        found = effects(evidence, skill.name)
-        says, why = verdict(found[0], trials) if found else (TrialVerdict.KEEP, "too_little_data")
+        found = skill_effects(evidence, skill.name)
+        says, why = (
+            skill_trial_verdict(found[0], trials)
+            if found
+            else (TrialVerdict.KEEP, "too_little_data")
+        )
         return Experiment(
-            subject=address(subject),
+            subject=experiment_address(subject),
             kind="skill",
             state=self._state(
                 subject, ExperimentState.WAITING if skill.waits else ExperimentState.RUNNING
@@ -279,16 +290,16 @@ class _Table:
             name=name,
             weight=mix.weights[alias],
             turns=known.turns,
-            quality=estimate(known.worth),
-            off_policy=off_policy(known.weighted),
+            quality=estimate_mean(known.worth),
+            off_policy=off_policy_estimate(known.weighted),
             cost_micro_usd=known.cost.mean,
             latency_ms=known.latency.mean,
         )
 
-    def _state(self, subject: Subject, otherwise: ExperimentState) -> ExperimentState:
+    def _state(self, subject: LearnedSubject, otherwise: ExperimentState) -> ExperimentState:
         return ExperimentState.PINNED if is_pinned(self.mind, subject) else otherwise
 
-    def _decisions(self, subject: Subject) -> tuple[Decision, ...]:
+    def _decisions(self, subject: LearnedSubject) -> tuple[Decision, ...]:
         key = (subject.kind, subject.name)
         same = (each for each in self.decisions if (each.kind, each.subject) == key)
         return tuple(map(Decision.of, same))[:DECISIONS]
@@ -305,7 +316,7 @@ def _apply_to_subject(
     try:
         return act(text)
     except (Invalid, NotFound) as error:
-        found = experiments(runtime, agent_id)
+        found = experiments_of_agent(runtime, agent_id)
         there = {each.subject for each in found.items} | {*found.pinned}
         raise NotFound(
             error.message,

@@ -6,21 +6,21 @@ from datetime import datetime, timedelta
 
 from opencrab.domain.insight.figures import Figures, counts_in_period
 from opencrab.domain.insight.recommendations import Analysis, Focus, analyse_usage
-from opencrab.domain.learning.aggregate import Judged
-from opencrab.domain.learning.calibration import Curve, curve
-from opencrab.domain.statistics.confidence import Estimate, Sums, estimate
+from opencrab.domain.learning.aggregate import JudgedTurn
+from opencrab.domain.learning.calibration import Curve, calibration_curve
+from opencrab.domain.statistics.confidence import Estimate, MomentSums, estimate_mean
 from opencrab.domain.turn.turn import Trigger, TurnStatus
-from opencrab.domain.usage.counters import Tally, day_of, sum_counts
+from opencrab.domain.usage.counters import DailyTally, sum_call_counts, tally_day
 from opencrab.domain.usage.ledger import Grouping, Period
 from opencrab.domain.value import MicroUsd, Unit, Value
 from opencrab.engine.learning.measures import (
     LITTLE,
     RecentSignals,
-    choices_of,
+    candidate_models,
+    iso_week,
     judge_turns,
     read_tallies,
-    recent,
-    week_of,
+    recent_signals,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.learning import load_known
@@ -119,7 +119,7 @@ class LlmAnalytics(Value):
     reason: str | None
 
 
-def usage(runtime: Runtime, agent_id: str, period: Period) -> UsageAnalytics:
+def usage_analytics(runtime: Runtime, agent_id: str, period: Period) -> UsageAnalytics:
     """How much an agent was asked in a period, and how often it spoke; raises NotFound."""
     agent = runtime.home.agents.get(agent_id).agent
     now, counts = runtime.clock.now(), dict[str, dict[str, int]]()
@@ -127,7 +127,7 @@ def usage(runtime: Runtime, agent_id: str, period: Period) -> UsageAnalytics:
     learned = load_known(runtime.home.facts, agent_id)
     found = analyse_usage(tallies, learned.evidence, period=period, now=now)
     begun = max(agent.created_at, found.since or agent.created_at)
-    turns = recent(runtime, agent_id, begun)
+    turns = recent_signals(runtime, agent_id, begun)
     days = _days(counts, turns)
     return UsageAnalytics(
         agent_id=agent_id,
@@ -143,13 +143,13 @@ def usage(runtime: Runtime, agent_id: str, period: Period) -> UsageAnalytics:
     )
 
 
-def llm(
+def llm_analytics(
     runtime: Runtime, agent_id: str, period: Period, group_by: Grouping, focus: Focus
 ) -> LlmAnalytics:
     """What an agent's models cost and were worth, and what that speaks for; raises NotFound."""
     agent = runtime.home.agents.get(agent_id).agent
     learned = load_known(runtime.home.facts, agent_id)
-    turns = recent(runtime, agent_id)
+    turns = recent_signals(runtime, agent_id)
     found = analyse_usage(
         read_tallies(runtime, agent_id, period),
         learned.evidence,
@@ -157,7 +157,9 @@ def llm(
         now=runtime.clock.now(),
         group_by=group_by,
         focus=focus,
-        choices={alias: each.name for alias, each in choices_of(runtime.models, agent).items()},
+        choices={
+            alias: each.name for alias, each in candidate_models(runtime.models, agent).items()
+        },
     )
     return LlmAnalytics(
         agent_id=agent_id,
@@ -166,26 +168,28 @@ def llm(
         weeks=_qualities(judge_turns(runtime.home.facts, agent_id, turns)),
         weeks_since=turns.since,
         calibration={
-            model: curve(bins) for model, bins in sorted(learned.evidence.grades.items()) if bins
+            model: calibration_curve(bins)
+            for model, bins in sorted(learned.evidence.grades.items())
+            if bins
         },
         reason=None if found.quality_by_model else LITTLE,
     )
 
 
 def _adding(
-    tallies: Iterable[Tally], period: Period, now: datetime, days: dict[str, dict[str, int]]
-) -> Iterator[Tally]:
+    tallies: Iterable[DailyTally], period: Period, now: datetime, days: dict[str, dict[str, int]]
+) -> Iterator[DailyTally]:
     """The same tallies, of which nobody holds all; what they count is added to their days."""
     for tally in tallies:
         for of in counts_in_period((tally,), period, now).values():
-            days[tally.day] = sum_counts(days.get(tally.day, {}), of)
+            days[tally.day] = sum_call_counts(days.get(tally.day, {}), of)
         yield tally
 
 
 def _days(counts: Mapping[str, Mapping[str, int]], turns: RecentSignals) -> tuple[DayOfUse, ...]:
-    whole = "" if turns.complete else day_of(turns.since + _DAY)
-    ended = Counter(day_of(each.at) for each in turns.signals)
-    spoke = Counter(day_of(each.at) for each in turns.signals if each.spoke)
+    whole = "" if turns.complete else tally_day(turns.since + _DAY)
+    ended = Counter(tally_day(each.at) for each in turns.signals)
+    spoke = Counter(tally_day(each.at) for each in turns.signals if each.spoke)
     return tuple(
         DayOfUse(
             day=day,
@@ -202,8 +206,8 @@ def _days(counts: Mapping[str, Mapping[str, int]], turns: RecentSignals) -> tupl
 def _weeks(days: Sequence[DayOfUse]) -> tuple[WeekOfUse, ...]:
     calls, cost = Counter[str](), Counter[str]()
     for day in days:
-        calls[week_of(day.day)] += day.calls
-        cost[week_of(day.day)] += day.cost_micro_usd
+        calls[iso_week(day.day)] += day.calls
+        cost[iso_week(day.day)] += day.cost_micro_usd
     return tuple(
         WeekOfUse(week=week, calls=calls[week], cost_micro_usd=cost[week]) for week in sorted(calls)
     )
@@ -237,19 +241,19 @@ def _turns(turns: RecentSignals, begun: datetime, now: datetime) -> TurnsTold:
     )
 
 
-def _qualities(turns: Iterable[Judged]) -> tuple[WeekOfQuality, ...]:
-    ended, sums = Counter[str](), dict[str, Sums]()
+def _qualities(turns: Iterable[JudgedTurn]) -> tuple[WeekOfQuality, ...]:
+    ended, sums = Counter[str](), dict[str, MomentSums]()
     for each in turns:
-        week = week_of(each.signals.at)
+        week = iso_week(each.signals.at)
         ended[week] += 1
         if each.worth is not None:
-            sums[week] = sums.get(week, Sums()).adding(each.worth)
+            sums[week] = sums.get(week, MomentSums()).adding(each.worth)
     return tuple(
         WeekOfQuality(
             week=week,
             turns=ended[week],
-            judged=sums.get(week, Sums()).n,
-            quality=estimate(sums.get(week, Sums())),
+            judged=sums.get(week, MomentSums()).n,
+            quality=estimate_mean(sums.get(week, MomentSums())),
             reason=None if week in sums else LITTLE,
         )
         for week in sorted(ended)

@@ -2,16 +2,16 @@
 
 from datetime import datetime, timedelta
 
-from opencrab.domain.learning.change import memory_percent
+from opencrab.domain.learning.change import memory_holdout_percent
 from opencrab.domain.learning.evidence import RECALLED_DAYS, Evidence
-from opencrab.domain.learning.review_period import useless
-from opencrab.domain.learning.treatment_effect import effect_of
-from opencrab.domain.memory.knowledge_graph import KNOWLEDGE, Extent, KnowledgeSource
+from opencrab.domain.learning.review_period import useless_experience_ids
+from opencrab.domain.learning.treatment_effect import skill_effect
+from opencrab.domain.memory.knowledge_graph import KNOWLEDGE, GraphSize, KnowledgeSource
 from opencrab.domain.memory.memory import IMPRESSION, Impression
-from opencrab.domain.memory.peer import PEER, Peer, trust
+from opencrab.domain.memory.peer import PEER, Peer, peer_trust
 from opencrab.domain.value import Unit, Value
-from opencrab.engine.learning.measures import LITTLE, Measure, measure_of
-from opencrab.engine.memory.reading import Place, graph
+from opencrab.engine.learning.measures import LITTLE, Measure, measure_of_effect
+from opencrab.engine.memory.reading import GraphCursor, knowledge_graph
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.learning import load_known
 
@@ -104,9 +104,9 @@ class MemoryAnalytics(Value):
     reason: str | None
 
 
-def memory(
-    runtime: Runtime, agent_id: str, *, place: Place, limit: int
-) -> tuple[MemoryAnalytics, Place | None]:
+def memory_analytics(
+    runtime: Runtime, agent_id: str, *, place: GraphCursor, limit: int
+) -> tuple[MemoryAnalytics, GraphCursor | None]:
     """What an agent's memory is good for, and where its graph goes on; raises NotFound."""
     mind = runtime.home.agents.get(agent_id).mind
     web, on = _web(runtime, agent_id, place, limit)
@@ -116,7 +116,7 @@ def memory(
         as_of=learned.as_of or None,
         recalled=_recalling(learned.evidence, runtime.clock.now()),
         effect=memory_effect(learned.evidence),
-        withheld_percent=memory_percent(mind, runtime.rules.trials),
+        withheld_percent=memory_holdout_percent(mind, runtime.rules.trials),
         graph=web,
         reason=None if learned.evidence.memories_recalled else LITTLE,
     )
@@ -125,13 +125,13 @@ def memory(
 
 def memory_effect(evidence: Evidence) -> Measure:
     """What memories that searches find change."""
-    return measure_of(effect_of("", "", evidence.memories))
+    return measure_of_effect(skill_effect("", "", evidence.memories))
 
 
 def _recalling(evidence: Evidence, now: datetime) -> Recalling:
     since, known_of = now - timedelta(days=RECALLED_DAYS), evidence.memories_recalled
     recalled = {name: each for name, each in known_of.items() if each.at >= since}
-    junk = useless(recalled, since)
+    junk = useless_experience_ids(recalled, since)
     named = junk[:MOST_USELESS]
     return Recalling(
         memories=len(recalled),
@@ -144,12 +144,12 @@ def _recalling(evidence: Evidence, now: datetime) -> Recalling:
 
 
 def _web(
-    runtime: Runtime, agent_id: str, place: Place, limit: int
-) -> tuple[RelationGraph, Place | None]:
-    found = graph(runtime.home, agent_id, place=place, limit=limit)
+    runtime: Runtime, agent_id: str, place: GraphCursor, limit: int
+) -> tuple[RelationGraph, GraphCursor | None]:
+    found = knowledge_graph(runtime.home, agent_id, place=place, limit=limit)
     fact = runtime.home.facts.get(agent_id, KNOWLEDGE, KNOWLEDGE)
-    extent = fact.read(Extent) if fact else Extent()
-    people = () if place != Place() else _people(runtime, agent_id)
+    extent = fact.read(GraphSize) if fact else GraphSize()
+    people = () if place != GraphCursor() else _people(runtime, agent_id)
     web = RelationGraph(
         nodes_in_all=extent.nodes,
         edges_in_all=extent.edges,
@@ -188,7 +188,7 @@ def _people(runtime: Runtime, agent_id: str) -> tuple[Acquainted, ...]:
             is_peer=name in peers,
             interactions=peers[name].interactions if name in peers else None,
             successes=peers[name].successes if name in peers else None,
-            trust=round(trust(peers[name], now, prior), 3) if name in peers else None,
+            trust=round(peer_trust(peers[name], now, prior), 3) if name in peers else None,
             agreement=words[name].agreement if name in words else None,
         )
         for name in sorted({*words, *peers})[:most]

@@ -11,9 +11,15 @@ from opencrab.engine.insight.agent_state import (
     StatePlan,
     StateResult,
     StateThought,
-    state,
+    agent_state_report,
 )
-from opencrab.engine.insight.vitals import ReadMachine, Vitals, no_machine, recent, vitals
+from opencrab.engine.insight.vitals import (
+    ReadMachine,
+    Vitals,
+    agent_vitals,
+    no_machine,
+    recent_turns,
+)
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.turn.journal import Journal
 
@@ -48,14 +54,16 @@ class Pane(Value):
     data: str | StatePlan | Inspector | Vitals
 
 
-def panes(runtime: Runtime, agent_id: str, machine: ReadMachine = no_machine) -> tuple[Pane, ...]:
+def insight_panes(
+    runtime: Runtime, agent_id: str, machine: ReadMachine = no_machine
+) -> tuple[Pane, ...]:
     """All five panes; raises NotFound.
 
     `cli` shows the conversation that last came in through the terminal, `chat` the last one that
     came in anywhere else.
     """
-    now = state(runtime, agent_id)
-    turns = recent(runtime, agent_id)
+    now = agent_state_report(runtime, agent_id)
+    turns = recent_turns(runtime, agent_id)
     typed = next((turn for turn in turns if turn.source is Source.CLI), None)
     other = next((turn for turn in turns if turn.source is not Source.CLI), None)
     inspector = Inspector(thought=now.thought, action=now.action, result=now.result)
@@ -64,7 +72,7 @@ def panes(runtime: Runtime, agent_id: str, machine: ReadMachine = no_machine) ->
         Pane(pane=PaneName.CLI, data=_recent_lines_text(runtime.home.journal, typed)),
         Pane(pane=PaneName.PLAN, data=now.plan),
         Pane(pane=PaneName.INSPECTOR, data=inspector),
-        Pane(pane=PaneName.VITALS, data=vitals(runtime, agent_id, machine, turns)),
+        Pane(pane=PaneName.VITALS, data=agent_vitals(runtime, agent_id, machine, turns)),
     )
 
 

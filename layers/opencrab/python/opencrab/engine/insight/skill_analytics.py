@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 
-from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.learning.change import (
     ADJUSTMENT,
     STOPPED,
@@ -13,12 +13,12 @@ from opencrab.domain.learning.change import (
     AdjustmentState,
 )
 from opencrab.domain.learning.evidence import Evidence
-from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.signals import skill_pin
-from opencrab.domain.learning.treatment_effect import SkillEffect, effects
+from opencrab.domain.learning.treatment_effect import SkillEffect, skill_effects
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus, SourceType
 from opencrab.domain.value import Value
-from opencrab.engine.learning.measures import LITTLE, Measure, measure_of, week_of
+from opencrab.engine.learning.measures import LITTLE, Measure, iso_week, measure_of_effect
 from opencrab.ports.home import Home
 from opencrab.ports.learning import load_known
 
@@ -81,7 +81,7 @@ class SkillAnalytics(Value):
     reason: str | None
 
 
-def skills(home: Home, trials: Trials, agent_id: str) -> SkillAnalytics:
+def skill_analytics(home: Home, trials: TrialSettings, agent_id: str) -> SkillAnalytics:
     """An agent's acquired skills in numbers; raises NotFound."""
     mind = home.agents.get(agent_id).mind
     facts = home.facts
@@ -100,10 +100,10 @@ def skills(home: Home, trials: Trials, agent_id: str) -> SkillAnalytics:
 
 
 def measured_skill(
-    skill: AcquiredSkill, evidence: Evidence, mind: Mind, trials: Trials
+    skill: AcquiredSkill, evidence: Evidence, mind: AgentState, trials: TrialSettings
 ) -> MeasuredSkill:
     """One acquired skill in numbers."""
-    found = effects(evidence, skill.name)
+    found = skill_effects(evidence, skill.name)
     whole = found[0] if found else None
     on_trial = skill.status is SkillStatus.CANDIDATE
     return MeasuredSkill(
@@ -114,13 +114,15 @@ def measured_skill(
         uses=skill.usage_count,
         last_used_at=skill.last_used_at,
         created_at=skill.created_at,
-        effect=measure_of(whole),
-        by_model={each.model: measure_of(each) for each in found[1:]},
+        effect=measure_of_effect(whole),
+        by_model={each.model: measure_of_effect(each) for each in found[1:]},
         trial=_trial(skill, whole, mind, trials) if on_trial else None,
     )
 
 
-def _trial(skill: AcquiredSkill, effect: SkillEffect | None, mind: Mind, trials: Trials) -> TrialOf:
+def _trial(
+    skill: AcquiredSkill, effect: SkillEffect | None, mind: AgentState, trials: TrialSettings
+) -> TrialOf:
     return TrialOf(
         turns=effect.turns if effect else 0,
         least_turns=trials.least_turns,
@@ -139,13 +141,13 @@ def _weeks(
 ) -> tuple[WeekOfLearning, ...]:
     counts: dict[str, Counter[str]] = {}
     for skill in kept:
-        counts.setdefault(week_of(skill.created_at), Counter())["learned"] += 1
+        counts.setdefault(iso_week(skill.created_at), Counter())["learned"] += 1
     for change in changes:
         became = _BECAME.get(str(change.after.get("status", "")))
         if change.kind is AdjustmentKind.SKILL and became and change.reason != STOPPED:
-            counts.setdefault(week_of(change.at), Counter())[became] += 1
+            counts.setdefault(iso_week(change.at), Counter())[became] += 1
             if change.state is AdjustmentState.UNDONE and change.ended_at is not None:
-                counts.setdefault(week_of(change.ended_at), Counter())["taken_back"] += 1
+                counts.setdefault(iso_week(change.ended_at), Counter())["taken_back"] += 1
     return tuple(
         WeekOfLearning(
             week=week,

@@ -16,18 +16,18 @@ from opencrab.domain.goals.goal import (
     Goal,
     GoalStatus,
     TaskStatus,
-    completion,
     goal_id_of,
     goal_key,
+    task_completion_percent,
     task_message,
 )
 from opencrab.domain.turn.account import CallAccount, StepAccount, TurnAccount
-from opencrab.domain.turn.record import CallResult, action_name, called_with
+from opencrab.domain.turn.record import CallResult, action_arguments, action_name
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language, Value
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolve_pointers
-from opencrab.engine.turn.call import what
+from opencrab.engine.stored_record import resolve_record_pointers
+from opencrab.engine.turn.call import describe_call
 from opencrab.ports.turn.action import one_line
 
 _TEXT = 4_000
@@ -100,11 +100,11 @@ class TurnEvents:
     approving: bool
 
 
-def tell(runtime: Runtime, turn_id: str, language: Language) -> TurnEvents | None:
+def events_of_stored_turn(runtime: Runtime, turn_id: str, language: Language) -> TurnEvents | None:
     """A turn as events; None when it, or a part of it, is no longer kept."""
     try:
         recorded = runtime.home.journal.load(turn_id)
-        records = resolve_pointers(recorded.records, runtime.home.blobs)
+        records = resolve_record_pointers(recorded.records, runtime.home.blobs)
     except NotFound:
         return None
     account = TurnAccount.of(recorded.turn, records)
@@ -225,7 +225,7 @@ class _Teller:
         self._ended.add(goal_id)
         goal = self._goal(goal_id)
         if goal is not None:
-            rate = f"{completion(goal.tasks)}%"
+            rate = f"{task_completion_percent(goal.tasks)}%"
             yield GoalTold(time=self._time, goal=goal.id, name=goal.name, rate=rate)
 
     def _goal(self, label: str | None) -> Goal | None:
@@ -240,7 +240,9 @@ class _Teller:
         action = self._runtime.actions.find(action_name(call))
         if action is None:
             return one_line(action_name(call), _NAME)
-        return one_line(what(action, called_with(call) or {}, self._language), _SUMMARY)
+        return one_line(
+            describe_call(action, action_arguments(call) or {}, self._language), _SUMMARY
+        )
 
 
 def _cut(text: str) -> str:

@@ -14,7 +14,7 @@ from itertools import islice
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.record import ModelIntent
 from opencrab.domain.turn.turn import Turn, TurnStatus
-from opencrab.domain.usage.ledger import UsageRow, row_time
+from opencrab.domain.usage.ledger import UsageRow, ledger_row_time
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.clock import Clock
 from opencrab.ports.paging import paginate
@@ -41,7 +41,7 @@ class TurnEntry:
     turn_id: str
 
 
-def entries(
+def turn_index_entries(
     runtime: Runtime, agent_id: str, *, after: str | None = None, newest_first: bool = False
 ) -> Iterator[TurnEntry]:
     """An agent's turns whose first model call has ended, read as far as they are wanted."""
@@ -54,7 +54,7 @@ def entries(
     return (_entry(row) for row in rows if row.n == _FIRST)
 
 
-def entry(usage: UsageLedger, agent_id: str, entry_id: str) -> TurnEntry | None:
+def turn_index_entry(usage: UsageLedger, agent_id: str, entry_id: str) -> TurnEntry | None:
     """One entry, or None."""
     try:
         return _entry(usage.row(agent_id, entry_id))
@@ -62,19 +62,19 @@ def entry(usage: UsageLedger, agent_id: str, entry_id: str) -> TurnEntry | None:
         return None
 
 
-def is_settled(clock: Clock, entry: TurnEntry) -> bool:
+def is_turn_entry_settled(clock: Clock, entry: TurnEntry) -> bool:
     """Whether no other entry can come in before this one."""
-    return entry.id < row_time(clock.now() - SETTLED)
+    return entry.id < ledger_row_time(clock.now() - SETTLED)
 
 
-def newest(runtime: Runtime, agent_id: str, most: int = 1) -> tuple[str, ...]:
+def newest_turn_ids(runtime: Runtime, agent_id: str, most: int = 1) -> tuple[str, ...]:
     """The ids of the agent's newest turns: first those in their first call, then by entry."""
     begun = [turn.id for turn in _turns_in_first_call(runtime, agent_id)]
-    ended = islice(entries(runtime, agent_id, newest_first=True), most)
+    ended = islice(turn_index_entries(runtime, agent_id, newest_first=True), most)
     return tuple([*begun, *(each.turn_id for each in ended if each.turn_id not in begun)][:most])
 
 
-def alive(runtime: Runtime, agent_id: str) -> tuple[Turn, ...]:
+def unfinished_turns(runtime: Runtime, agent_id: str) -> tuple[Turn, ...]:
     """An agent's queued and running turns, as far as they are among the installation's oldest."""
     rules = runtime.rules
     horizon = timedelta(seconds=max(rules.lease_seconds, rules.visibility_seconds))
@@ -86,7 +86,7 @@ def _turns_in_first_call(runtime: Runtime, agent_id: str) -> list[Turn]:
     """Turns in their first model call, the newest first."""
     begun = [
         turn
-        for turn in alive(runtime, agent_id)
+        for turn in unfinished_turns(runtime, agent_id)
         if turn.status is TurnStatus.RUNNING
         and turn.attempts == 1
         and _calls(runtime.home.journal, turn)

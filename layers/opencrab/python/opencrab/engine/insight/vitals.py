@@ -8,14 +8,14 @@ from opencrab.domain.agents.agent import Agent
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import OPEN_GOALS
-from opencrab.domain.money.budget import INSTALLATION, agent_scope
+from opencrab.domain.money.budget import INSTALLATION, agent_budget_scope
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.value import MicroUsd, Value
-from opencrab.engine.agents.vital_signs import stored_signs
+from opencrab.engine.agents.vital_signs import stored_vital_signs
 from opencrab.engine.approvals import approvals
 from opencrab.engine.insight import turn_index
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.turn.journal import Journal
 
 LOOKED_AT = 20
@@ -73,7 +73,7 @@ class Vitals(Value):
     machine: Machine | None = None
 
 
-def vitals(
+def agent_vitals(
     runtime: Runtime,
     agent_id: str,
     machine: ReadMachine = no_machine,
@@ -81,12 +81,12 @@ def vitals(
 ) -> Vitals:
     """How an agent fares now, its recent turns perhaps at hand; raises NotFound."""
     profile = runtime.home.agents.get(agent_id)
-    turns = recent(runtime, agent_id) if turns is None else turns
+    turns = recent_turns(runtime, agent_id) if turns is None else turns
     ended = [turn for turn in turns if turn.status.is_end]
     idle = takewhile(lambda turn: turn.status is TurnStatus.IDLE, ended)
     beats = (turn.created_at for turn in turns if turn.trigger is Trigger.HEARTBEAT)
     bad = sum(turn.status in _BAD for turn in ended)
-    stored = stored_signs(runtime.home.facts, agent_id)
+    stored = stored_vital_signs(runtime.home.facts, agent_id)
     signs = None if stored is None else stored.read(VitalSigns)
     in_vain = 0 if signs is None else signs.in_vain
     return Vitals(
@@ -106,9 +106,9 @@ def vitals(
     )
 
 
-def recent(runtime: Runtime, agent_id: str) -> tuple[Turn, ...]:
+def recent_turns(runtime: Runtime, agent_id: str) -> tuple[Turn, ...]:
     """The agent's newest turns, the newest first, as far as they are still kept."""
-    newest = turn_index.newest(runtime, agent_id, LOOKED_AT)
+    newest = turn_index.newest_turn_ids(runtime, agent_id, LOOKED_AT)
     found = (_header(runtime.home.journal, turn_id) for turn_id in newest)
     return tuple(turn for turn in found if turn is not None)
 
@@ -125,7 +125,7 @@ def _queue_age(runtime: Runtime, agent_id: str) -> float | None:
 
     A turn that the sweep has queued once more has some time until it counts as overdue again.
     """
-    now, alive = runtime.clock.now(), turn_index.alive(runtime, agent_id)
+    now, alive = runtime.clock.now(), turn_index.unfinished_turns(runtime, agent_id)
     waiting = [turn.created_at for turn in alive if turn.status is TurnStatus.QUEUED]
     return max(0.0, (now - min(waiting)).total_seconds()) if waiting else None
 
@@ -134,14 +134,14 @@ def _left(runtime: Runtime, agent: Agent) -> MicroUsd:
     home, day = runtime.home, runtime.clock.now().strftime("%Y-%m-%d")
     limits = runtime.rules.limits.changed(home.budgets.limits())
     most = {
-        agent_scope(agent.id): limits.agent_day(agent.day_limit_micro_usd),
+        agent_budget_scope(agent.id): limits.agent_day(agent.day_limit_micro_usd),
         INSTALLATION: limits.installation_day_micro_usd,
     }
     left = (limit - home.budgets.drawn(scope, day) for scope, limit in most.items())
     return max(0, min(left))
 
 
-def _open_approvals(facts: Facts, agent_id: str) -> int:
+def _open_approvals(facts: Documents, agent_id: str) -> int:
     """Approvals that wait for a human, among the installation's oldest ones."""
-    waiting = approvals.page(facts, decided=False, limit=_APPROVALS)
+    waiting = approvals.page_of_approvals(facts, decided=False, limit=_APPROVALS)
     return sum(approval.agent_id == agent_id for approval in waiting)

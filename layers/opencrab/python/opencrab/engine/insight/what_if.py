@@ -14,21 +14,21 @@ from typing import Annotated
 from pydantic import Field
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.insight.figures import sum_days, task_key
+from opencrab.domain.insight.figures import sum_tally_days, task_key
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.models.routing import ModelReference, Use
 from opencrab.domain.money.budget import Price
-from opencrab.domain.statistics.confidence import Estimate, estimate
-from opencrab.domain.usage.counters import Tally
+from opencrab.domain.statistics.confidence import Estimate, estimate_mean
+from opencrab.domain.usage.counters import DailyTally
 from opencrab.domain.usage.ledger import Period, UsageRow
 from opencrab.domain.value import MicroUsd, Unit, Value
 from opencrab.engine.learning.measures import model_named, read_tallies
-from opencrab.engine.models.preferences import current, directory_of
-from opencrab.engine.models.price_list import price_on
+from opencrab.engine.models.preferences import current_preferences, require_provider_directory
+from opencrab.engine.models.price_list import price_on_day
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.learning import load_known
-from opencrab.ports.models.model import Directory, Models
+from opencrab.ports.models.model import Models, ProviderDirectory
 from opencrab.ports.paging import paginate
 from opencrab.ports.usage.ledger import UsageLedger
 
@@ -109,7 +109,7 @@ def what_if(runtime: Runtime, agent_id: str, aliases: Mapping[str, str], period:
     two aliases that mean the same model now.
     """
     runtime.home.agents.get(agent_id)
-    current(runtime)
+    current_preferences(runtime)
     until = runtime.clock.now()
     meant = _resolve_replacements(runtime.models, runtime.directory, aliases)
     learned = load_known(runtime.home.facts, agent_id)
@@ -140,7 +140,7 @@ def what_if(runtime: Runtime, agent_id: str, aliases: Mapping[str, str], period:
 
 
 @dataclass
-class Sum:
+class CallSum:
     """Calls of one kind, added up one after the other."""
 
     other: str
@@ -158,7 +158,7 @@ class ReplayedLedger:
 
     calls: int = 0
     cost: int = 0
-    sums: dict[tuple[Use, str, str], Sum] = field(default_factory=dict)
+    sums: dict[tuple[Use, str, str], CallSum] = field(default_factory=dict)
 
 
 def replay_ledger(
@@ -173,13 +173,13 @@ def replay_ledger(
         name = f"{row.provider}:{row.model}"
         if name in others:
             found = ledger.sums.setdefault(
-                (row.purpose, row.task_type, name), Sum(other=others[name])
+                (row.purpose, row.task_type, name), CallSum(other=others[name])
             )
             _add(found, row, price)
     return ledger
 
 
-def _add(found: Sum, row: UsageRow, price: PriceOf) -> None:
+def _add(found: CallSum, row: UsageRow, price: PriceOf) -> None:
     found.calls += 1
     found.cost += row.cost
     if row.latency_ms is not None:
@@ -195,7 +195,7 @@ def _add(found: Sum, row: UsageRow, price: PriceOf) -> None:
 
 
 def _resolve_replacements(
-    models: Models, directory: Directory | None, aliases: Mapping[str, str]
+    models: Models, directory: ProviderDirectory | None, aliases: Mapping[str, str]
 ) -> tuple[Meant, ...]:
     found = dict[str, Meant]()
     for alias, wanted in aliases.items():
@@ -210,7 +210,7 @@ def _resolve_replacements(
                 field=place,
                 cure="name one of them",
             )
-        price = directory_of(directory).price(other)
+        price = require_provider_directory(directory).price(other)
         if price is None:
             raise Invalid(
                 f"the price of {other!r} is unknown",
@@ -237,13 +237,13 @@ def _resolve_model_name(models: Models, reference: str, place: str) -> str:
     return name
 
 
-def _prices(facts: Facts, meant: Sequence[Meant]) -> PriceOf:
+def _prices(facts: Documents, meant: Sequence[Meant]) -> PriceOf:
     today = {each.other: each.price for each in meant}
     found = dict[tuple[str, date], Price]()
 
     def price(name: str, day: date) -> Price:
         if (name, day) not in found:
-            known_then = price_on(facts, name, day, now=today[name])
+            known_then = price_on_day(facts, name, day, now=today[name])
             found[name, day] = known_then or today[name]
         return found[name, day]
 
@@ -259,7 +259,7 @@ def _rows(
 
 
 def _tasks(
-    ledger: ReplayedLedger, evidence: Evidence, tallies: Iterable[Tally]
+    ledger: ReplayedLedger, evidence: Evidence, tallies: Iterable[DailyTally]
 ) -> tuple[Replayed, ...]:
     """What was replayed, the dearest first."""
     latencies = _mean_latencies(tallies)
@@ -292,13 +292,13 @@ def _tasks(
 def _quality(evidence: Evidence, key: str) -> Estimate | None:
     """What turns with a model were worth; one for which it had no answer is worth nothing."""
     found = evidence.models.get(key, ModelEvidence())
-    return estimate(found.worth)
+    return estimate_mean(found.worth)
 
 
-def _mean_latencies(tallies: Iterable[Tally]) -> dict[str, float]:
+def _mean_latencies(tallies: Iterable[DailyTally]) -> dict[str, float]:
     """How long a call took on average, by purpose, type of task and model."""
     taken = dict[str, tuple[int, int]]()
-    for cell, counts in sum_days(tallies).items():
+    for cell, counts in sum_tally_days(tallies).items():
         key = task_key(cell.purpose, cell.task_type, cell.name)
         latency, timed = taken.get(key, (0, 0))
         taken[key] = latency + counts.get("latency", 0), timed + counts.get("timed", 0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.identifier import ulid
 from opencrab.domain.learning.aggregate import gather_evidence
 from opencrab.domain.learning.evidence import (
@@ -20,16 +20,16 @@ from opencrab.domain.learning.evidence_retention import (
     RECALLED,
     RECALLED_A_DAY,
     UNSEEN,
-    seen_in,
+    models_last_seen,
     trim_evidence,
-    without,
+    without_retired_evidence,
 )
-from opencrab.domain.learning.review_period import OPEN_DAYS, ended_day, midnight
-from opencrab.domain.learning.reward import Opinion, opinions
-from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, Signals, signals_id
+from opencrab.domain.learning.review_period import OPEN_DAYS, last_ended_day, utc_midnight
+from opencrab.domain.learning.reward import TurnOpinion, turn_opinions
+from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, TurnSignals, signals_id
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.ports.clock import Clock
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.paging import all_of, paginate
 from opencrab.ports.usage.ledger import UsageLedger
@@ -45,7 +45,7 @@ _REMOVED_AT_ONCE = 20
 
 
 @dataclass(frozen=True)
-class Folded:
+class AggregatedEvidence:
     """All that is known when a day has `ended`: closed days, those to be closed now, open ones.
 
     `stored` are the facts that hold what was known before; `later` are the days since then, today
@@ -53,14 +53,14 @@ class Folded:
     """
 
     ended: date
-    stored: tuple[Fact, ...]
+    stored: tuple[Document, ...]
     standing: ClosedEvidence
     closing: dict[date, Evidence]
     open: dict[date, Evidence]
     later: dict[date, Evidence] = field(default_factory=dict)
 
     @property
-    def so_far(self) -> "Folded":
+    def so_far(self) -> "AggregatedEvidence":
         """What is known by now, with the days since then."""
         return replace(self, open={**self.open, **self.later}, later={})
 
@@ -79,7 +79,7 @@ class Folded:
         return sum(early, self.standing.evidence)
 
 
-def fold_day(
+def aggregate_day(
     home: Home,
     clock: Clock,
     agent_id: str,
@@ -87,7 +87,7 @@ def fold_day(
     worded: Mapping[str, datetime],
     *,
     graded: bool = True,
-) -> Folded:
+) -> AggregatedEvidence:
     """What is known when a day has ended; nothing is written.
 
     Days that were not closed yet are reckoned anew from the signals of their turns, with what was
@@ -104,7 +104,7 @@ def fold_day(
     first = whole
     if standing.closed_to:
         first = max(first, date.fromisoformat(standing.closed_to) + timedelta(days=1))
-    days = days_of(home, agent_id, first, max(ended, _day(now)), worded, graded=graded)
+    days = evidence_by_day(home, agent_id, first, max(ended, _day(now)), worded, graded=graded)
     for fact in stored:
         if fact.id == STANDING or not standing.closed_to < fact.id <= ended.isoformat():
             continue
@@ -113,21 +113,21 @@ def fold_day(
         else:
             # Its turns were forgotten.
             days.setdefault(day, Evidence())
-    return split(ended, standing, days, stored)
+    return split_open_and_closed_days(ended, standing, days, stored)
 
 
-def split(
+def split_open_and_closed_days(
     ended: date,
     standing: ClosedEvidence,
     days: Mapping[date, Evidence],
-    stored: tuple[Fact, ...] = (),
-) -> Folded:
+    stored: tuple[Document, ...] = (),
+) -> AggregatedEvidence:
     """What is known when a day has ended: its last days stay open, and those before are closed.
 
     Days after it are kept apart.
     """
     opens = ended - timedelta(days=OPEN_DAYS - 1)
-    return Folded(
+    return AggregatedEvidence(
         ended=ended,
         stored=stored,
         standing=standing,
@@ -137,7 +137,9 @@ def split(
     )
 
 
-def keep(facts: Facts, agent_id: str, folded: Folded, skills: Collection[str]) -> None:
+def save_evidence(
+    facts: Documents, agent_id: str, folded: AggregatedEvidence, skills: Collection[str]
+) -> None:
     """Write what is known: open days in place of what they were, closed ones added up once.
 
     Of closed days, what is told of other `skills` than those that are stored is forgotten then.
@@ -157,8 +159,10 @@ def keep(facts: Facts, agent_id: str, folded: Folded, skills: Collection[str]) -
         _close(facts, agent_id, folded, skills)
 
 
-def _close(facts: Facts, agent_id: str, folded: Folded, skills: Collection[str]) -> None:
-    standing = close_days(folded, skills) if folded.closing else folded.standing
+def _close(
+    facts: Documents, agent_id: str, folded: AggregatedEvidence, skills: Collection[str]
+) -> None:
+    standing = close_evidence_days(folded, skills) if folded.closing else folded.standing
     before = next((fact for fact in folded.stored if fact.id == STANDING), None)
     fact = before.holding(standing) if before else new_fact(agent_id, EVIDENCE, STANDING, standing)
     gone = [
@@ -170,16 +174,18 @@ def _close(facts: Facts, agent_id: str, folded: Folded, skills: Collection[str])
     facts.commit(fact, *gone[:_REMOVED_AT_ONCE])
 
 
-def close_days(folded: Folded, skills: Collection[str]) -> ClosedEvidence:
+def close_evidence_days(folded: AggregatedEvidence, skills: Collection[str]) -> ClosedEvidence:
     """Closed days with those that are closed now, without what is out of use, of one size."""
     newest, before = max(folded.closing), folded.standing
     evidence = sum(folded.closing.values(), before.evidence)
-    seen = seen_in({newest: before.evidence}, {}) | before.seen
+    seen = models_last_seen({newest: before.evidence}, {}) | before.seen
     oldest = (newest - UNSEEN).isoformat()
-    seen = {name: day for name, day in seen_in(folded.closing, seen).items() if day > oldest}
-    since = midnight(newest - timedelta(days=RECALLED_DAYS))
+    seen = {
+        name: day for name, day in models_last_seen(folded.closing, seen).items() if day > oldest
+    }
+    since = utc_midnight(newest - timedelta(days=RECALLED_DAYS))
     recalled = {name: each for name, each in evidence.recalled.items() if each.at >= since}
-    evidence = without(evidence, skills, seen).replaced(recalled=recalled)
+    evidence = without_retired_evidence(evidence, skills, seen).replaced(recalled=recalled)
     return ClosedEvidence(
         closed_to=newest.isoformat(), seen=seen, evidence=trim_evidence(evidence, RECALLED)
     )
@@ -187,7 +193,7 @@ def close_days(folded: Folded, skills: Collection[str]) -> ClosedEvidence:
 
 def _of_a_right_clock(standing: ClosedEvidence, now: datetime, agent_id: str) -> ClosedEvidence:
     """Closed days as they are known when a clock was ahead: today and tomorrow are not closed."""
-    ended = ended_day(now, 0)
+    ended = last_ended_day(now, 0)
     if standing.closed_to <= ended.isoformat():
         return standing
     closed_to = (ended - timedelta(days=OPEN_DAYS)).isoformat()
@@ -200,7 +206,7 @@ def _of_a_right_clock(standing: ClosedEvidence, now: datetime, agent_id: str) ->
     return standing.replaced(closed_to=closed_to)
 
 
-def _known_then(fact: Fact, worded: Mapping[str, datetime]) -> Evidence:
+def _known_then(fact: Document, worded: Mapping[str, datetime]) -> Evidence:
     """A day as it is stored, without skills that got new words since."""
     day = ClosedEvidence(closed_to=fact.id, evidence=fact.read(Evidence))
     return _fresh(day, worded).evidence
@@ -221,7 +227,7 @@ def _fresh(standing: ClosedEvidence, worded: Mapping[str, datetime]) -> ClosedEv
     return standing.replaced(evidence=standing.evidence.replaced(skills=skills))
 
 
-def days_of(
+def evidence_by_day(
     home: Home,
     agent_id: str,
     first: date,
@@ -236,17 +242,17 @@ def days_of(
     """
     if first > ended:
         return {}
-    signals = tuple(_signals(home.facts, agent_id, midnight(first)))
+    signals = tuple(_signals(home.facts, agent_id, utc_midnight(first)))
     if not signals:
         return {}
-    said = opinions(_experiences(home.facts, agent_id, midnight(first)))
-    grades = _grades(home.usage, agent_id, midnight(first) - _BEFORE) if graded else {}
+    said = turn_opinions(_experiences(home.facts, agent_id, utc_midnight(first)))
+    grades = _grades(home.usage, agent_id, utc_midnight(first) - _BEFORE) if graded else {}
     return compute_evidence(signals, said, grades, ended=ended, worded=worded)
 
 
 def compute_evidence(
-    found_signals: Iterable[Signals],
-    said: Sequence[Opinion],
+    found_signals: Iterable[TurnSignals],
+    said: Sequence[TurnOpinion],
     grades: Mapping[str, float],
     *,
     ended: date,
@@ -266,7 +272,7 @@ def compute_evidence(
     return found
 
 
-def _of_these_words(signals: Signals, worded: Mapping[str, datetime]) -> Signals:
+def _of_these_words(signals: TurnSignals, worded: Mapping[str, datetime]) -> TurnSignals:
     """Signals without skills that had other words then."""
 
     def same(name: str) -> bool:
@@ -276,12 +282,12 @@ def _of_these_words(signals: Signals, worded: Mapping[str, datetime]) -> Signals
     return signals.replaced(given=given, held=held)
 
 
-def _signals(facts: Facts, agent_id: str, since: datetime) -> Iterator[Signals]:
+def _signals(facts: Documents, agent_id: str, since: datetime) -> Iterator[TurnSignals]:
     kept = all_of(facts, agent_id, SIGNALS, after=signals_id(since))
-    return (fact.read(Signals) for fact in kept)
+    return (fact.read(TurnSignals) for fact in kept)
 
 
-def _experiences(facts: Facts, agent_id: str, since: datetime) -> Iterator[Experience]:
+def _experiences(facts: Documents, agent_id: str, since: datetime) -> Iterator[Experience]:
     """Experiences since then; those about a turn lie where the turn ended."""
     after = ulid(int(since.timestamp() * 1_000), bytes(10))
     kept = all_of(facts, agent_id, EXPERIENCE, after=after)
@@ -294,5 +300,5 @@ def _grades(usage: UsageLedger, agent_id: str, since: datetime) -> dict[str, flo
     return {row.id: row.quality_score for row in rows if row.quality_score is not None}
 
 
-def _fact(agent_id: str, name: str, evidence: Evidence) -> Fact:
+def _fact(agent_id: str, name: str, evidence: Evidence) -> Document:
     return new_fact(agent_id, EVIDENCE, name, evidence).replaced(version=0)

@@ -12,8 +12,8 @@ from functools import partial
 from itertools import takewhile
 from typing import Any
 
-from opencrab.domain.agents.agent_state import MIND, Mind
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.agents.agent_state import MIND, AgentState
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.learning.change import (
     ADJUSTMENT,
@@ -22,25 +22,31 @@ from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentKind,
     AdjustmentState,
-    Subject,
+    LearnedSubject,
     adjustment_id,
+    describe_mix,
     end_adjustment,
     is_pinned,
     mix_of,
-    mixed_as,
-    telling,
     with_mix,
     with_pin,
+    with_told_mix,
     without_pin,
 )
 from opencrab.domain.learning.skill_lifecycle import index_skill, promote_skill
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SkillStatus
-from opencrab.engine.learning.experience_changes import Beside, is_there, restoring
-from opencrab.engine.learning.undo import WAS_PINNED, let_go, mix_and_best, mix_before, skill_before
+from opencrab.engine.learning.experience_changes import Beside, has_experience, restore_experience
+from opencrab.engine.learning.undo import (
+    WAS_PINNED,
+    mix_and_best,
+    mix_before,
+    release_pinned_stops,
+    skill_before,
+)
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.agents import Agents
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.learning import load_known
 from opencrab.ports.paging import paginate
@@ -53,8 +59,10 @@ _MOST_ENDED = 10
 _EVER = datetime.min.replace(tzinfo=UTC)
 _HELD = {AdjustmentState.APPLIED, AdjustmentState.PROPOSED}
 
-Alter = Callable[[Mind, AcquiredSkill | None], tuple[Mind, AcquiredSkill | None]]
+_MindAndSkill = tuple[AgentState, AcquiredSkill | None]
+Alter = Callable[[AgentState, AcquiredSkill | None], _MindAndSkill]
 """What a change makes of a mind and of the skill that it is about; raises Conflict if it cannot."""
+_AlterMind = Callable[[AgentState], AgentState]
 
 
 @dataclass(frozen=True)
@@ -72,7 +80,7 @@ class LearningChange:
     again: Adjustment | None = None
     beside: Beside | None = None
 
-    def done(self, mind: Mind, skill: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
+    def done(self, mind: AgentState, skill: AcquiredSkill | None) -> _MindAndSkill:
         """A mind and the stored skill that it is about, as they are after it.
 
         Raises Conflict where they are not as it needs them.
@@ -85,25 +93,25 @@ class LearningChange:
         return index_skill(after, changed), changed
 
 
-def adjustments(
-    facts: Facts, agent_id: str, *, after: str = "", limit: int = _PAGE
+def page_of_adjustments(
+    facts: Documents, agent_id: str, *, after: str = "", limit: int = _PAGE
 ) -> tuple[Adjustment, ...]:
     """What was changed about an agent or proposed, newest first, before the given id."""
     page = facts.page(agent_id, ADJUSTMENT, after=after, limit=limit, newest_first=True)
     return tuple(fact.read(Adjustment) for fact in page)
 
 
-def adjustment(facts: Facts, agent_id: str, adjustment_id: str) -> Adjustment:
+def find_adjustment(facts: Documents, agent_id: str, adjustment_id: str) -> Adjustment:
     """One change; raises NotFound."""
     return _require_adjustment(facts, agent_id, adjustment_id).read(Adjustment)
 
 
-def recent(facts: Facts, agent_id: str, since: datetime) -> tuple[Adjustment, ...]:
+def recent_adjustments(facts: Documents, agent_id: str, since: datetime) -> tuple[Adjustment, ...]:
     """What was changed or proposed since then, newest first."""
     return tuple(_recent(facts, agent_id, since))
 
 
-def write(facts: Facts, agent_id: str, change: LearningChange) -> Adjustment:
+def write_adjustment(facts: Documents, agent_id: str, change: LearningChange) -> Adjustment:
     """Store an adjustment together with what it does, once.
 
     Raises Conflict where it can be done no longer, and Changed when others change the same all the
@@ -117,15 +125,15 @@ def write(facts: Facts, agent_id: str, change: LearningChange) -> Adjustment:
     return _commit_change(facts, agent_id, change)
 
 
-def undo(runtime: Runtime, agent_id: str, adjustment_id: str, by: str) -> Adjustment:
+def undo_adjustment(runtime: Runtime, agent_id: str, adjustment_id: str, by: str) -> Adjustment:
     """Bring back what was before a change, unless something changed it since.
 
     A retired skill is tried again, and so is one that was promoted; the mix before a mix can itself
     be undone. Raises NotFound, and Conflict for what was not applied, what pins or the end of all
     trials keep as it is, or naming the later change.
     """
-    require_living(runtime.home.agents, agent_id)
-    found = adjustment(runtime.home.facts, agent_id, adjustment_id)
+    require_not_retired(runtime.home.agents, agent_id)
+    found = find_adjustment(runtime.home.facts, agent_id, adjustment_id)
     if found.state is AdjustmentState.UNDONE:
         return found
     if found.state is not AdjustmentState.APPLIED:
@@ -133,40 +141,38 @@ def undo(runtime: Runtime, agent_id: str, adjustment_id: str, by: str) -> Adjust
     now = runtime.clock.now()
     undone = end_adjustment(found, AdjustmentState.UNDONE, now, by)
     change = _taking_back(runtime, agent_id, undone)
-    return mark_announced(agent_id, write(runtime.home.facts, agent_id, change))
+    return mark_announced(agent_id, write_adjustment(runtime.home.facts, agent_id, change))
 
 
-def rolled_back(runtime: Runtime, agent_id: str, found: Adjustment, by: str) -> Adjustment:
+def roll_back_mix(runtime: Runtime, agent_id: str, found: Adjustment, by: str) -> Adjustment:
     """Bring back the mix that was before one whose quality fell; raises Conflict likewise."""
     back = end_adjustment(found, AdjustmentState.ROLLED_BACK, runtime.clock.now(), by)
     change = _taking_back(runtime, agent_id, back)
-    return mark_announced(agent_id, write(runtime.home.facts, agent_id, change))
+    return mark_announced(agent_id, write_adjustment(runtime.home.facts, agent_id, change))
 
 
-def pin(home: Home, agent_id: str, subject: str) -> Mind:
+def pin_learned_subject(home: Home, agent_id: str, subject: str) -> AgentState:
     """Keep a skill or a mix as it is, whatever the evidence says; raises Invalid, NotFound."""
     named = _there(home.facts, agent_id, subject)
-    return _update_mind_with_retry(home, agent_id, lambda mind: with_pin(mind, named))
+    return _change_mind(home, agent_id, lambda mind: with_pin(mind, named))
 
 
-def unpin(runtime: Runtime, agent_id: str, subject: str) -> Mind:
+def unpin_learned_subject(runtime: Runtime, agent_id: str, subject: str) -> AgentState:
     """Let evidence move a skill or a mix again; raises Invalid.
 
     A stop that left the pin takes none away any more; one of memories is over.
     """
-    named = Subject.of(subject)
-    over = partial(let_go, runtime.home.facts, agent_id, named, runtime.clock.now())
-    return _update_mind_with_retry(
-        runtime.home, agent_id, lambda mind: without_pin(mind, named), over
-    )
+    named = LearnedSubject.of(subject)
+    over = partial(release_pinned_stops, runtime.home.facts, agent_id, named, runtime.clock.now())
+    return _change_mind(runtime.home, agent_id, lambda mind: without_pin(mind, named), over)
 
 
-def stop(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
+def end_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
     """End an experiment: a skill on trial becomes active, a mix its best model alone, and pinned.
 
     Raises Invalid, NotFound, and Conflict where nothing runs.
     """
-    require_living(runtime.home.agents, agent_id)
+    require_not_retired(runtime.home.agents, agent_id)
     named, now = _there(runtime.home.facts, agent_id, subject), runtime.clock.now()
     facts = runtime.home.facts
     if named.kind is AdjustmentKind.SKILL:
@@ -177,9 +183,9 @@ def stop(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
     elif named.kind is AdjustmentKind.EXPERIENCE:
         raise Conflict("experiences are not tried out", field="subject", cure="pin it instead")
     else:
-        mind = mind_of(facts, agent_id)
+        mind = learned_mind(facts, agent_id)
         mix, alone = mix_and_best(mind, named.name)
-        before, after = telling(mix), telling(alone)
+        before, after = describe_mix(mix), describe_mix(alone)
         evidence = {WAS_PINNED: is_pinned(mind, named)}
         alter = _stopped_mix(named, mind, alone)
     made = Adjustment(
@@ -193,19 +199,20 @@ def stop(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
         reason=STOPPED,
         by=by,
     )
-    earlier = open_of(adjustments(facts, agent_id), named)
-    return mark_announced(
-        agent_id, write(runtime.home.facts, agent_id, LearningChange(made, alter, earlier))
-    )
+    earlier = open_adjustments_of(page_of_adjustments(facts, agent_id), named)
+    change = LearningChange(made, alter, earlier)
+    return mark_announced(agent_id, write_adjustment(facts, agent_id, change))
 
 
-def open_of(found: tuple[Adjustment, ...], subject: Subject) -> tuple[Adjustment, ...]:
+def open_adjustments_of(
+    found: tuple[Adjustment, ...], subject: LearnedSubject
+) -> tuple[Adjustment, ...]:
     """Those of the adjustments of a subject that hold or are proposed: a new one ends them."""
     same = (each for each in found if (each.kind, each.subject) == (subject.kind, subject.name))
     return tuple(each for each in same if each.state in _HELD)[:_MOST_ENDED]
 
 
-def require_living(agents: Agents, agent_id: str) -> None:
+def require_not_retired(agents: Agents, agent_id: str) -> None:
     """Raise Conflict for an agent that has retired, and NotFound."""
     if not agents.get(agent_id).agent.answers:
         raise Conflict(f"agent {agent_id!r} has retired and cannot be changed")
@@ -218,18 +225,18 @@ def mark_announced(agent_id: str, made: Adjustment) -> Adjustment:
     return made
 
 
-def mind_of(facts: Facts, agent_id: str) -> Mind:
+def learned_mind(facts: Documents, agent_id: str) -> AgentState:
     """An agent's mind as it is now."""
     fact = facts.get(agent_id, MIND, MIND)
-    return fact.read(Mind) if fact else Mind()
+    return fact.read(AgentState) if fact else AgentState()
 
 
-def _recent(facts: Facts, agent_id: str, since: datetime) -> Iterator[Adjustment]:
-    known = paginate(partial(adjustments, facts), agent_id, after="", limit=_PAGE)
+def _recent(facts: Documents, agent_id: str, since: datetime) -> Iterator[Adjustment]:
+    known = paginate(partial(page_of_adjustments, facts), agent_id, after="", limit=_PAGE)
     return takewhile(lambda each: each.at >= since, known)
 
 
-def _commit_change(facts: Facts, agent_id: str, change: LearningChange) -> Adjustment:
+def _commit_change(facts: Documents, agent_id: str, change: LearningChange) -> Adjustment:
     wanted = change.adjustment
     stored = facts.get(agent_id, ADJUSTMENT, wanted.id)
     if stored is not None and (change.was is None or stored.read(Adjustment).state is wanted.state):
@@ -245,14 +252,14 @@ def _commit_change(facts: Facts, agent_id: str, change: LearningChange) -> Adjus
         again = fact.read(Adjustment).replaced(ended_at=None, ended_by="")
         writes.append(fact.holding(again.replaced(state=AdjustmentState.APPLIED)))
     if change.alter is not None:
-        writes += _mind_and_skill_facts(facts, agent_id, change)
+        writes += _mind_and_skill(facts, agent_id, change)
     if change.beside is not None:
         writes += change.beside()
     facts.commit(*writes)
     return wanted
 
 
-def _ending(facts: Facts, agent_id: str, change: LearningChange) -> Iterator[Fact]:
+def _ending(facts: Documents, agent_id: str, change: LearningChange) -> Iterator[Document]:
     """What a change ends; raises Conflict where somebody has followed it since it was read."""
     made = change.adjustment
     for earlier in change.ends:
@@ -266,10 +273,10 @@ def _ending(facts: Facts, agent_id: str, change: LearningChange) -> Iterator[Fac
             )
 
 
-def _mind_and_skill_facts(facts: Facts, agent_id: str, change: LearningChange) -> Iterator[Fact]:
+def _mind_and_skill(facts: Documents, agent_id: str, change: LearningChange) -> Iterator[Document]:
     wanted = change.adjustment
     known, held = facts.get(agent_id, MIND, MIND), None
-    mind = known.read(Mind) if known else Mind()
+    mind = known.read(AgentState) if known else AgentState()
     if wanted.kind is AdjustmentKind.SKILL:
         held = facts.get(agent_id, SKILL, wanted.subject)
     skill = held.read(AcquiredSkill) if held else None
@@ -282,7 +289,7 @@ def _mind_and_skill_facts(facts: Facts, agent_id: str, change: LearningChange) -
 
 def _taking_back(runtime: Runtime, agent_id: str, back: Adjustment) -> LearningChange:
     if back.kind is AdjustmentKind.EXPERIENCE:
-        beside = restoring(runtime.home.facts, runtime.clock, agent_id, back)
+        beside = restore_experience(runtime.home.facts, runtime.clock, agent_id, back)
         return LearningChange(back, was=AdjustmentState.APPLIED, beside=beside)
     again = mix_before(_recent(runtime.home.facts, agent_id, _EVER), back)
     alter = _back(runtime, agent_id, back)
@@ -292,15 +299,15 @@ def _taking_back(runtime: Runtime, agent_id: str, back: Adjustment) -> LearningC
 def _back(runtime: Runtime, agent_id: str, found: Adjustment) -> Alter:
     """What brings back what was before a change, if nothing changed it since."""
     now, trials = runtime.clock.now(), runtime.rules.trials
-    subject = Subject(kind=found.kind, name=found.subject)
+    subject = LearnedSubject(kind=found.kind, name=found.subject)
 
-    def alter(mind: Mind, skill: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
+    def alter(mind: AgentState, skill: AcquiredSkill | None) -> _MindAndSkill:
         if found.kind is AdjustmentKind.MODELS:
-            if telling(mix_of(mind, found.subject)) != found.after:
+            if describe_mix(mix_of(mind, found.subject)) != found.after:
                 raise _changed_since(runtime.home.facts, agent_id, found, "another mix holds now")
             if found.reason == STOPPED and not found.evidence.get(WAS_PINNED):
                 mind = without_pin(mind, subject)
-            return mixed_as(mind, found.subject, found.before), None
+            return with_told_mix(mind, found.subject, found.before), None
         if subject == MEMORIES:
             if not is_pinned(mind, subject):
                 raise _changed_since(
@@ -316,8 +323,8 @@ def _back(runtime: Runtime, agent_id: str, found: Adjustment) -> Alter:
     return alter
 
 
-def _stopped_trial(subject: Subject, now: datetime) -> Alter:
-    def alter(mind: Mind, skill: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
+def _stopped_trial(subject: LearnedSubject, now: datetime) -> Alter:
+    def alter(mind: AgentState, skill: AcquiredSkill | None) -> _MindAndSkill:
         if skill is None or skill.status is not SkillStatus.CANDIDATE:
             raise Conflict(f"skill {subject.name!r} is not on trial", field="subject")
         return mind, promote_skill(skill, now)
@@ -325,21 +332,21 @@ def _stopped_trial(subject: Subject, now: datetime) -> Alter:
     return alter
 
 
-def _stopped_mix(subject: Subject, known: Mind, alone: Mix) -> Alter:
-    before, pinned = telling(mix_of(known, subject.name)), is_pinned(known, subject)
+def _stopped_mix(subject: LearnedSubject, known: AgentState, alone: Mix) -> Alter:
+    before, pinned = describe_mix(mix_of(known, subject.name)), is_pinned(known, subject)
 
-    def alter(mind: Mind, _skill: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
-        if (telling(mix_of(mind, subject.name)), is_pinned(mind, subject)) != (before, pinned):
+    def alter(mind: AgentState, _skill: AcquiredSkill | None) -> _MindAndSkill:
+        if (describe_mix(mix_of(mind, subject.name)), is_pinned(mind, subject)) != (before, pinned):
             raise Conflict(f"the mix for {subject.name!r} was changed meanwhile", cure="look again")
         return with_pin(with_mix(mind, alone), subject), None
 
     return alter
 
 
-def _update_mind_with_retry(
-    home: Home, agent_id: str, change: Callable[[Mind], Mind], beside: Beside | None = None
-) -> Mind:
-    require_living(home.agents, agent_id)
+def _change_mind(
+    home: Home, agent_id: str, change: _AlterMind, beside: Beside | None = None
+) -> AgentState:
+    require_not_retired(home.agents, agent_id)
     for _ in range(_TRIES - 1):
         try:
             return _update_mind(home.facts, agent_id, change, beside)
@@ -349,10 +356,10 @@ def _update_mind_with_retry(
 
 
 def _update_mind(
-    facts: Facts, agent_id: str, change: Callable[[Mind], Mind], beside: Beside | None
-) -> Mind:
+    facts: Documents, agent_id: str, change: _AlterMind, beside: Beside | None
+) -> AgentState:
     fact = facts.get(agent_id, MIND, MIND)
-    mind = fact.read(Mind) if fact else Mind()
+    mind = fact.read(AgentState) if fact else AgentState()
     after = change(mind)
     if after != mind:
         known = fact.holding(after) if fact else new_fact(agent_id, MIND, MIND, after)
@@ -360,33 +367,33 @@ def _update_mind(
     return after
 
 
-def _there(facts: Facts, agent_id: str, text: str) -> Subject:
+def _there(facts: Documents, agent_id: str, text: str) -> LearnedSubject:
     """The subject that a text names, if this agent has it."""
-    subject = Subject.of(text)
+    subject = LearnedSubject.of(text)
     if subject.kind is AdjustmentKind.SKILL:
         found = facts.get(agent_id, SKILL, subject.name) is not None
     elif subject == MEMORIES:
         found = True
     elif subject.kind is AdjustmentKind.EXPERIENCE:
-        found = is_there(facts, agent_id, subject.name)
+        found = has_experience(facts, agent_id, subject.name)
     else:
         measured = load_known(facts, agent_id).evidence.models
         found = any(key.startswith(f"{subject.name}/") for key in measured)
-        found = found or mix_of(mind_of(facts, agent_id), subject.name) is not None
+        found = found or mix_of(learned_mind(facts, agent_id), subject.name) is not None
     if not found:
         raise NotFound(f"agent {agent_id!r} has nothing to try for {text!r}", field="subject")
     return subject
 
 
-def _require_adjustment(facts: Facts, agent_id: str, adjustment_id: str) -> Fact:
+def _require_adjustment(facts: Documents, agent_id: str, adjustment_id: str) -> Document:
     fact = facts.get(agent_id, ADJUSTMENT, adjustment_id)
     if fact is None:
         raise NotFound(f"there is no change {adjustment_id!r}", field="change_id")
     return fact
 
 
-def _changed_since(facts: Facts, agent_id: str, found: Adjustment, why: str) -> Conflict:
-    listed = adjustments(facts, agent_id)
+def _changed_since(facts: Documents, agent_id: str, found: Adjustment, why: str) -> Conflict:
+    listed = page_of_adjustments(facts, agent_id)
     same = (each for each in listed if (each.kind, each.subject) == (found.kind, found.subject))
     later = [each.id for each in same if each.id > found.id]
     named = f": {later[-1]} came later" if later else ""

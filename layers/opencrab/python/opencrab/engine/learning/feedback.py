@@ -3,7 +3,7 @@
 import hashlib
 from typing import Literal
 
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.identifier import ulid
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
@@ -12,8 +12,8 @@ from opencrab.domain.turn.record import CallResult, ModelResult, Record
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolve_pointers
-from opencrab.ports.documents import Facts
+from opencrab.engine.stored_record import resolve_record_pointers
+from opencrab.ports.documents import Documents
 from opencrab.ports.texts import Texts
 
 REMARK_CHARACTERS = 2_000
@@ -32,7 +32,7 @@ _LESSONS = Texts(__file__, "lessons")
 _SILENT = {Language.EN: "(nothing was said)", Language.JA: "(発言なし)"}
 
 
-def give(
+def give_feedback(
     runtime: Runtime,
     turn_id: str,
     *,
@@ -60,7 +60,7 @@ def give(
         raise Conflict(
             f"turn {turn_id!r} has not ended", cure="wait for its end, then say what you think"
         )
-    records = resolve_pointers(recorded.records, runtime.home.blobs)
+    records = resolve_record_pointers(recorded.records, runtime.home.blobs)
     fact_id = _id(turn, by, key)
     language = runtime.home.agents.get(turn.agent_id).agent.language
     said = _last_speech_excerpt(records) or _SILENT[language]
@@ -82,7 +82,7 @@ def give(
     )
 
 
-def thumbs_of(experience: Experience) -> Thumbs | None:
+def feedback_thumbs(experience: Experience) -> Thumbs | None:
     """What somebody's thumbs said, as the outcome tells it."""
     return next(thumbs for thumbs, outcome in _OUTCOMES.items() if outcome is experience.outcome)
 
@@ -102,7 +102,7 @@ def _check(thumbs: Thumbs | None, remark: str) -> None:
         )
 
 
-def _store_feedback(facts: Facts, fact: Fact) -> Experience:
+def _store_feedback(facts: Documents, fact: Document) -> Experience:
     """The fact as it is stored, by this call or by an earlier one with the same key."""
     wanted = fact.read(Experience)
     stored = facts.get(*fact.key)

@@ -9,18 +9,18 @@ from datetime import datetime, timedelta
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Invalid
-from opencrab.domain.insight.figures import stretches
-from opencrab.domain.learning.aggregate import Judged, judged_turns
+from opencrab.domain.insight.figures import tally_weeks
+from opencrab.domain.learning.aggregate import JudgedTurn, judged_turns
 from opencrab.domain.learning.model_selection import CandidateModel
-from opencrab.domain.learning.reward import opinions
-from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, Signals, signals_id
+from opencrab.domain.learning.reward import turn_opinions
+from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, TurnSignals, signals_id
 from opencrab.domain.learning.treatment_effect import SkillEffect
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
-from opencrab.domain.usage.counters import Tally
+from opencrab.domain.usage.counters import DailyTally
 from opencrab.domain.usage.ledger import Period
 from opencrab.domain.value import Unit, Value
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.models.model import Models, choices, distinct
 
 MOST_TURNS = 1_000
@@ -43,7 +43,7 @@ class RecentSignals:
     `complete` says that they reach as far back as was asked.
     """
 
-    signals: tuple[Signals, ...]
+    signals: tuple[TurnSignals, ...]
     since: datetime
     complete: bool
 
@@ -64,23 +64,23 @@ class Measure(Value):
     reason: str | None = None
 
 
-def read_tallies(runtime: Runtime, agent_id: str, period: Period) -> Iterator[Tally]:
+def read_tallies(runtime: Runtime, agent_id: str, period: Period) -> Iterator[DailyTally]:
     """The tallies of an agent that a period needs, week by week: nobody holds all of them."""
-    for first, last in stretches(period, runtime.clock.now()):
+    for first, last in tally_weeks(period, runtime.clock.now()):
         yield from runtime.home.tallies.between(agent_id, first, last)
 
 
-def recent(runtime: Runtime, agent_id: str, since: datetime | None = None) -> RecentSignals:
+def recent_signals(runtime: Runtime, agent_id: str, since: datetime | None = None) -> RecentSignals:
     """The signals of an agent's last turns, at most as far back as they are kept."""
     earliest = runtime.clock.now() - timedelta(days=KEPT_DAYS)
     whole = since is None or since >= earliest
     since = earliest if since is None else max(since, earliest)
-    found, after, bound = list[Signals](), "", signals_id(since)
+    found, after, bound = list[TurnSignals](), "", signals_id(since)
     while len(found) < MOST_TURNS:
         page = runtime.home.facts.page(
             agent_id, SIGNALS, after=after, limit=_PAGE, newest_first=True
         )
-        fresh = [fact.read(Signals) for fact in page if fact.id >= bound]
+        fresh = [fact.read(TurnSignals) for fact in page if fact.id >= bound]
         found.extend(fresh)
         if len(fresh) < _PAGE:
             return RecentSignals(tuple(found), since, complete=whole)
@@ -88,14 +88,14 @@ def recent(runtime: Runtime, agent_id: str, since: datetime | None = None) -> Re
     return RecentSignals(tuple(found), found[-1].at, complete=False)
 
 
-def judge_turns(facts: Facts, agent_id: str, turns: RecentSignals) -> tuple[Judged, ...]:
+def judge_turns(facts: Documents, agent_id: str, turns: RecentSignals) -> tuple[JudgedTurn, ...]:
     """What each of these turns was worth, by what is known of it now."""
     page = facts.page(agent_id, EXPERIENCE, limit=MOST_EXPERIENCES, newest_first=True)
     lived = sorted((fact.read(Experience) for fact in page), key=lambda each: each.at)
-    return judged_turns(turns.signals, opinions(lived))
+    return judged_turns(turns.signals, turn_opinions(lived))
 
 
-def choices_of(models: Models, agent: Agent) -> Mapping[str, CandidateModel]:
+def candidate_models(models: Models, agent: Agent) -> Mapping[str, CandidateModel]:
     """The models that an agent may choose, by the first alias of each."""
     found = distinct(choices(models, agent))
     return {
@@ -105,7 +105,7 @@ def choices_of(models: Models, agent: Agent) -> Mapping[str, CandidateModel]:
     }
 
 
-def measure_of(effect: SkillEffect | None) -> Measure:
+def measure_of_effect(effect: SkillEffect | None) -> Measure:
     """An effect as people read it."""
     if effect is None:
         return Measure(reason=LITTLE)
@@ -113,9 +113,9 @@ def measure_of(effect: SkillEffect | None) -> Measure:
     if estimate is None:
         return Measure(given=effect.given, held=effect.held, reason=LITTLE)
     return Measure(
-        points=points(estimate.mean),
-        low=points(estimate.low),
-        high=points(estimate.high),
+        points=percentage_points(estimate.mean),
+        low=percentage_points(estimate.low),
+        high=percentage_points(estimate.high),
         given=effect.given,
         held=effect.held,
         helps=round(effect.helps, 3),
@@ -130,12 +130,12 @@ def model_named(models: Models, reference: str) -> str | None:
         return None
 
 
-def points(share: float) -> float:
+def percentage_points(share: float) -> float:
     """A share or a difference of shares, in points of a hundred with one decimal."""
     return round(share * _PERCENT, 1)
 
 
-def week_of(at: datetime | str) -> str:
+def iso_week(at: datetime | str) -> str:
     """The ISO week of a moment or a day in UTC, like 2026-W47."""
     moment = datetime.fromisoformat(at) if isinstance(at, str) else at
     year, week, _ = moment.isocalendar()

@@ -3,7 +3,7 @@
 That it begins again is an undone change, or a pin that was taken back.
 """
 
-from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.errors import Conflict
 from opencrab.domain.learning.change import (
     MEMORIES,
@@ -11,18 +11,18 @@ from opencrab.domain.learning.change import (
     Adjustment,
     adjustment_id,
     is_pinned,
-    memory_percent,
+    memory_holdout_percent,
     with_pin,
 )
 from opencrab.domain.skills.skill import AcquiredSkill
 from opencrab.engine.learning.changes import (
     LearningChange,
-    adjustments,
+    learned_mind,
     mark_announced,
-    mind_of,
-    open_of,
-    require_living,
-    write,
+    open_adjustments_of,
+    page_of_adjustments,
+    require_not_retired,
+    write_adjustment,
 )
 from opencrab.engine.runtime import Runtime
 
@@ -30,11 +30,11 @@ WITHHELD = "withheld_percent"
 """In what a change tells: in how many percent of turns searches hide memories."""
 
 
-def stop(runtime: Runtime, agent_id: str, by: str) -> Adjustment:
+def stop_memory_holdout(runtime: Runtime, agent_id: str, by: str) -> Adjustment:
     """Let all searches show memories; raises NotFound, and Conflict where none hides them."""
-    require_living(runtime.home.agents, agent_id)
+    require_not_retired(runtime.home.agents, agent_id)
     facts, now = runtime.home.facts, runtime.clock.now()
-    percent = memory_percent(mind_of(facts, agent_id), runtime.rules.trials)
+    percent = memory_holdout_percent(learned_mind(facts, agent_id), runtime.rules.trials)
     if percent == 0:
         raise _nothing_hidden_error()
     made = Adjustment(
@@ -47,13 +47,18 @@ def stop(runtime: Runtime, agent_id: str, by: str) -> Adjustment:
         reason=STOPPED,
         by=by,
     )
-    earlier = open_of(adjustments(facts, agent_id), MEMORIES)
+    earlier = open_adjustments_of(page_of_adjustments(facts, agent_id), MEMORIES)
     return mark_announced(
-        agent_id, write(runtime.home.facts, agent_id, LearningChange(made, _pin_memories, earlier))
+        agent_id,
+        write_adjustment(
+            runtime.home.facts, agent_id, LearningChange(made, _pin_memories, earlier)
+        ),
     )
 
 
-def _pin_memories(mind: Mind, skill: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
+def _pin_memories(
+    mind: AgentState, skill: AcquiredSkill | None
+) -> tuple[AgentState, AcquiredSkill | None]:
     if is_pinned(mind, MEMORIES):
         raise _nothing_hidden_error()
     return with_pin(mind, MEMORIES), skill

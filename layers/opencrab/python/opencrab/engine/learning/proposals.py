@@ -4,33 +4,36 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
-from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.errors import Conflict
 from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentKind,
     AdjustmentState,
-    Subject,
+    LearnedSubject,
     is_pinned,
 )
-from opencrab.domain.learning.model_selection import fixed_for
-from opencrab.domain.learning.regression_watch import then_of
+from opencrab.domain.learning.model_selection import why_choice_is_fixed_for
+from opencrab.domain.learning.regression_watch import watch_baseline
 from opencrab.domain.learning.review_period import Remark
 from opencrab.domain.learning.skill_lifecycle import retire_skill
 from opencrab.domain.skills.skill import AcquiredSkill, Effectiveness, SkillStatus
 from opencrab.engine.learning.changes import (
     LearningChange,
-    adjustment,
-    adjustments,
+    find_adjustment,
     mark_announced,
-    open_of,
-    require_living,
-    write,
+    open_adjustments_of,
+    page_of_adjustments,
+    require_not_retired,
+    write_adjustment,
 )
-from opencrab.engine.learning.experience_changes import followed_proposal, retiring
-from opencrab.engine.learning.measures import choices_of
+from opencrab.engine.learning.experience_changes import (
+    followed_experience_proposal,
+    retire_experience,
+)
+from opencrab.engine.learning.measures import candidate_models
 from opencrab.engine.learning.nightly.models import apply_mix
-from opencrab.engine.models.preferences import current
+from opencrab.engine.models.preferences import current_preferences
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.learning import load_known
 
@@ -43,15 +46,15 @@ _FIXED = {
 }
 
 
-def follow(runtime: Runtime, agent_id: str, change_id: str, by: str) -> Adjustment:
+def follow_proposal(runtime: Runtime, agent_id: str, change_id: str, by: str) -> Adjustment:
     """Do what was proposed; from then on the change is its owner's, and is watched like others.
 
     Raises NotFound, and Conflict for what is not proposed any more or only says what somebody might
     write anew, and where the present is not what it was.
     """
-    require_living(runtime.home.agents, agent_id)
-    current(runtime)
-    found, now = adjustment(runtime.home.facts, agent_id, change_id), runtime.clock.now()
+    require_not_retired(runtime.home.agents, agent_id)
+    current_preferences(runtime)
+    found, now = find_adjustment(runtime.home.facts, agent_id, change_id), runtime.clock.now()
     if found.state is not AdjustmentState.PROPOSED:
         raise Conflict(
             f"change {change_id!r} is {found.state.value}, and not proposed", field="change_id"
@@ -68,41 +71,42 @@ def follow(runtime: Runtime, agent_id: str, change_id: str, by: str) -> Adjustme
         change = _mixing(runtime, agent_id, made)
     elif found.kind is AdjustmentKind.EXPERIENCE:
         change = LearningChange(
-            followed_proposal(made), beside=retiring(runtime.home.facts, agent_id, made)
+            followed_experience_proposal(made),
+            beside=retire_experience(runtime.home.facts, agent_id, made),
         )
     else:
         change = _retiring(found, made)
-    listed = adjustments(runtime.home.facts, agent_id)
-    earlier = open_of(listed, Subject(kind=found.kind, name=found.subject))
+    listed = page_of_adjustments(runtime.home.facts, agent_id)
+    earlier = open_adjustments_of(listed, LearnedSubject(kind=found.kind, name=found.subject))
     ends = tuple(each for each in earlier if each.id != found.id)
     change = replace(change, ends=ends, was=AdjustmentState.PROPOSED)
-    return mark_announced(agent_id, write(runtime.home.facts, agent_id, change))
+    return mark_announced(agent_id, write_adjustment(runtime.home.facts, agent_id, change))
 
 
-def find_followed(runtime: Runtime, agent_id: str, change_id: str, by: str) -> Adjustment:
+def find_followed_proposal(runtime: Runtime, agent_id: str, change_id: str, by: str) -> Adjustment:
     """The same after a crash: perhaps this owner's word was followed already."""
-    found = adjustment(runtime.home.facts, agent_id, change_id)
+    found = find_adjustment(runtime.home.facts, agent_id, change_id)
     if (found.state, found.by) == (AdjustmentState.APPLIED, by):
         return found
-    return follow(runtime, agent_id, change_id, by)
+    return follow_proposal(runtime, agent_id, change_id, by)
 
 
 def _mixing(runtime: Runtime, agent_id: str, made: Adjustment) -> LearningChange:
     """A proposed mix, with what its models are worth now as the beginning of its future."""
     profile, name = runtime.home.agents.get(agent_id), made.subject
-    why = fixed_for(profile.agent, profile.mind, name)
+    why = why_choice_is_fixed_for(profile.agent, profile.mind, name)
     if why:
         reason, cure = _FIXED[why]
         raise Conflict(f"the models for {name!r} stay as they are: {reason}", cure=cure)
     models: Mapping[str, str] = made.evidence.get("models", {})
-    choices = choices_of(runtime.models, profile.agent)
+    choices = candidate_models(runtime.models, profile.agent)
     for alias in made.after["weights"]:
         if alias not in choices or choices[alias].name != models.get(alias):
             raise Conflict(
                 f"{alias!r} may not be selected any more, or is another model by now",
                 cure="wait for the next night to look at the models that there are",
             )
-    then = then_of(load_known(runtime.home.facts, agent_id).evidence, name, models.values())
+    then = watch_baseline(load_known(runtime.home.facts, agent_id).evidence, name, models.values())
     watched = made.replaced(evidence={**made.evidence, "then": then})
     return LearningChange(watched, apply_mix(name, made.before, made.after))
 
@@ -116,9 +120,11 @@ def _retiring(found: Adjustment, made: Adjustment) -> LearningChange:
             field="change_id",
             cure="teach the skill anew, or retire it yourself",
         )
-    subject = Subject(kind=found.kind, name=found.subject)
+    subject = LearnedSubject(kind=found.kind, name=found.subject)
 
-    def alter(mind: Mind, skill: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
+    def alter(
+        mind: AgentState, skill: AcquiredSkill | None
+    ) -> tuple[AgentState, AcquiredSkill | None]:
         if skill is None or skill.status.value != found.before.get("status"):
             raise Conflict(f"skill {subject.name!r} was changed meanwhile")
         if skill.worded_at is not None and skill.worded_at > found.at:

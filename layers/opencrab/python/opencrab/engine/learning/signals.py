@@ -9,30 +9,36 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
-from opencrab.domain.access.authority import taints
+from opencrab.domain.access.authority import taints_reading_turn
 from opencrab.domain.conversation.message import Line, LineKind
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, TaskStatus, goal_id_of, goal_key
-from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, Served, Signals, skills_on_trial
-from opencrab.domain.text.correction import AGAIN_WITHIN, corrects, says_again
-from opencrab.domain.text.terms import telling
+from opencrab.domain.learning.signals import (
+    KEPT_DAYS,
+    SIGNALS,
+    ServedCalls,
+    TurnSignals,
+    skills_on_trial,
+)
+from opencrab.domain.text.correction import AGAIN_WITHIN, is_correction, repeats_earlier_message
+from opencrab.domain.text.terms import content_terms
 from opencrab.domain.turn.action import MemoriesFound
 from opencrab.domain.turn.record import (
-    Call,
+    ActionCall,
     CallResult,
     CallState,
     ModelIntent,
     ModelResult,
     Record,
+    action_arguments,
     action_name,
-    called_with,
 )
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
-from opencrab.domain.usage.ledger import row_id
+from opencrab.domain.usage.ledger import ledger_row_id
 from opencrab.engine.consequence import FollowUp, TurnEnding
-from opencrab.engine.skills.offering import count_use
-from opencrab.engine.turn.work import NO_DEEDS, Consequence, Work
+from opencrab.engine.skills.offering import count_skill_use
+from opencrab.engine.turn.work import NO_DEEDS, Consequence, TurnWork
 
 MEMORIES = 50
 """Found memories that are told of one turn, the first ones."""
@@ -61,20 +67,20 @@ class SignalsConsequence(Consequence):
     To measure is not worth a failure: it is asked last, for the spare item of the transaction.
     """
 
-    def on_close(self, work: Work, ending: TurnEnding) -> FollowUp:
-        return FollowUp(spare=signals(work, ending))
+    def on_close(self, work: TurnWork, ending: TurnEnding) -> FollowUp:
+        return FollowUp(spare=turn_signals_fact(work, ending))
 
-    def after_close(self, work: Work) -> None:
+    def after_close(self, work: TurnWork) -> None:
         """Count which acquired skills the turn was given; the journal is what measures go by."""
         acquired = {skill.name for skill in work.profile.mind.skills}
         if names := acquired & {*(work.prompt.skills or ()), *work.transcript.skills_asked}:
             with suppress(Unavailable):
-                count_use(
+                count_skill_use(
                     work.runtime.home.facts, work.turn.agent_id, names, work.runtime.clock.now()
                 )
 
 
-def signals(work: Work, ending: TurnEnding) -> Fact | None:
+def turn_signals_fact(work: TurnWork, ending: TurnEnding) -> Document | None:
     """The fact that is written with a turn's end; None for a job and where no model was asked.
 
     Who served is in the order of the first calls. A model's latency is that of all its calls
@@ -91,7 +97,7 @@ def signals(work: Work, ending: TurnEnding) -> Fact | None:
     given = (name for intent, _ in asked for name in intent.skills if name in trial)
     answer = _Answered.of(work)
     done, undone, repairs = _deeds(work, ending.records)
-    told = Signals(
+    told = TurnSignals(
         turn_id=turn.id,
         session_id=turn.session_id,
         at=turn.ended_at,
@@ -112,13 +118,13 @@ def signals(work: Work, ending: TurnEnding) -> Fact | None:
         corrects=answer.turn_id if answer.is_corrected else "",
         repeats=answer.turn_id if answer.is_asked_again else "",
         spoke=bool(ending.speech) or transcript.speeches > 0,
-        outsider=taints(turn.authority),
+        outsider=taints_reading_turn(turn.authority),
     )
     until = told.at + timedelta(days=KEPT_DAYS)
     return new_fact(turn.agent_id, SIGNALS, told.id, told, expires_at=until)
 
 
-def _last(work: Work, records: Iterable[Record]) -> Iterator[tuple[ModelIntent, ModelResult]]:
+def _last(work: TurnWork, records: Iterable[Record]) -> Iterator[tuple[ModelIntent, ModelResult]]:
     """The model call that ends with the turn."""
     intent = work.transcript.open_intent
     for record in records:
@@ -128,12 +134,12 @@ def _last(work: Work, records: Iterable[Record]) -> Iterator[tuple[ModelIntent, 
 
 def _calls_by_model(
     turn: Turn, asked: Iterable[tuple[ModelIntent, ModelResult]]
-) -> tuple[Served, ...]:
+) -> tuple[ServedCalls, ...]:
     """The calls by model, purpose and type of task."""
-    made: dict[tuple[str, str, str], Served] = {}
+    made: dict[tuple[str, str, str], ServedCalls] = {}
     for intent, result in asked:
         key = intent.model, intent.purpose.value, intent.task_type
-        before = made.get(key) or Served(
+        before = made.get(key) or ServedCalls(
             model=intent.model,
             purpose=intent.purpose,
             task_type=intent.task_type,
@@ -157,10 +163,10 @@ def _row(turn: Turn, result: ModelResult) -> str:
     """The metrics id of a call that answered; "" for another."""
     if result.state is not CallState.COMPLETED or result.at is None:
         return ""
-    return row_id(result.at, turn.id, result.n)
+    return ledger_row_id(result.at, turn.id, result.n)
 
 
-def _deeds(work: Work, records: Iterable[Record]) -> tuple[int, int, int]:
+def _deeds(work: TurnWork, records: Iterable[Record]) -> tuple[int, int, int]:
     """How many actions succeeded and how many failed, and the steps that were not understood."""
     last = [record for record in records if isinstance(record, CallResult)]
     done = undone = repairs = 0
@@ -176,28 +182,28 @@ def _deeds(work: Work, records: Iterable[Record]) -> tuple[int, int, int]:
     return done, undone, repairs
 
 
-def _is_deed(work: Work, call: Call) -> bool:
+def _is_deed(work: TurnWork, call: ActionCall) -> bool:
     """Whether a call tells how the turn went."""
     action = work.runtime.actions.find(action_name(call))
     return action is not None and action.group not in LOOKING_INWARD
 
 
-def _searches(work: Work) -> Iterator[MemoriesFound]:
+def _searches(work: TurnWork) -> Iterator[MemoriesFound]:
     return (effect for effect in work.transcript.effects if isinstance(effect, MemoriesFound))
 
 
-def _found_memory_ids(work: Work) -> tuple[str, ...]:
+def _found_memory_ids(work: TurnWork) -> tuple[str, ...]:
     return _once(name for effect in _searches(work) for name in effect.ids)[:MEMORIES]
 
 
-def _useful(work: Work, speech: str, found: frozenset[str]) -> tuple[str, ...]:
+def _useful(work: TurnWork, speech: str, found: frozenset[str]) -> tuple[str, ...]:
     """The found memories of which a telling word came back after the search, and only then.
 
     A word that the message or the search itself had says nothing about the memory.
     """
     if not found:
         return ()
-    known = telling(_trigger_text(work))
+    known = content_terms(_trigger_text(work))
     useful: list[str] = []
     steps = work.transcript.steps
     for place, step in enumerate(steps):
@@ -205,9 +211,9 @@ def _useful(work: Work, speech: str, found: frozenset[str]) -> tuple[str, ...]:
         if not shown:
             continue
         later = (call for other in steps[place + 1 :] for call in other.answer.calls)
-        after = telling("\n".join((speech, *map(_words, later))))
-        new = after - known - telling("\n".join(map(_words, step.answer.calls)))
-        useful.extend(name for name, text in shown.items() if telling(text) & new)
+        after = content_terms("\n".join((speech, *map(_words, later))))
+        new = after - known - content_terms("\n".join(map(_words, step.answer.calls)))
+        useful.extend(name for name, text in shown.items() if content_terms(text) & new)
     return tuple(name for name in _once(useful) if name in found)
 
 
@@ -227,16 +233,16 @@ def _memory_excerpts(results: Iterable[CallResult]) -> Iterator[tuple[str, str]]
                 yield str(name), str(row.get("excerpt", ""))
 
 
-def _words(call: Call) -> str:
+def _words(call: ActionCall) -> str:
     """What a call says, without the names of its arguments."""
-    values = (called_with(call) or {}).values()
+    values = (action_arguments(call) or {}).values()
     return "\n".join(
         value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         for value in values
     )
 
 
-def _success(work: Work, ending: TurnEnding) -> bool | None:
+def _success(work: TurnWork, ending: TurnEnding) -> bool | None:
     """Whether the task that the turn served was confirmed or failed; None where neither is known.
 
     A task is confirmed by what its turns did, and a goal's report where all that it claims is.
@@ -257,7 +263,7 @@ def _success(work: Work, ending: TurnEnding) -> bool | None:
     return True if confirmed else None
 
 
-def _goal(work: Work, facts: Iterable[Fact]) -> Goal | None:
+def _goal(work: TurnWork, facts: Iterable[Document]) -> Goal | None:
     """The goal that the turn served, as its end leaves it."""
     if work.turn.task is None:
         return None
@@ -275,7 +281,7 @@ class _Answered:
     is_asked_again: bool = False
 
     @classmethod
-    def of(cls, work: Work) -> "_Answered":
+    def of(cls, work: TurnWork) -> "_Answered":
         """What a person's message says of the answer that it came after; nothing for the rest."""
         trigger = _trigger(work)
         if work.turn.trigger is not Trigger.MESSAGE or trigger is None or trigger.from_agent:
@@ -284,11 +290,11 @@ class _Answered:
         if before is None or not turn_id:
             return cls()
         soon = trigger.at - before.at <= AGAIN_WITHIN
-        again = soon and says_again(trigger.text, before.text)
-        return cls(turn_id, corrects(trigger.text), again)
+        again = soon and repeats_earlier_message(trigger.text, before.text)
+        return cls(turn_id, is_correction(trigger.text), again)
 
 
-def _before(work: Work, trigger: Line) -> tuple[Line | None, str]:
+def _before(work: TurnWork, trigger: Line) -> tuple[Line | None, str]:
     """The speaker's message before this one, and the turn that had answered it by then."""
     agent_id, earlier = work.turn.agent_id, None
     answered: dict[int, str] = {}
@@ -302,11 +308,11 @@ def _before(work: Work, trigger: Line) -> tuple[Line | None, str]:
     return earlier, "" if earlier is None else answered.get(earlier.sequence, "")
 
 
-def _trigger(work: Work) -> Line | None:
+def _trigger(work: TurnWork) -> Line | None:
     return next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
 
 
-def _trigger_text(work: Work) -> str:
+def _trigger_text(work: TurnWork) -> str:
     trigger = _trigger(work)
     return "" if trigger is None else trigger.text
 

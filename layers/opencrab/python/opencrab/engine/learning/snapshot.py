@@ -4,21 +4,21 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from opencrab.domain.agents.agent import Agent
-from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.learning.change import Adjustment
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.learning.model_selection import CandidateModel, SelectionInput
-from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.skills.skill import AcquiredSkill
-from opencrab.domain.usage.counters import Tally
+from opencrab.domain.usage.counters import DailyTally
 from opencrab.domain.value import MicroUsd
-from opencrab.engine.learning.aggregation import Folded
+from opencrab.engine.learning.aggregation import AggregatedEvidence
 from opencrab.engine.runtime import Runtime
 
 
 @dataclass(frozen=True, kw_only=True)
-class Findings:
+class EvidenceSnapshot:
     """An agent and what is known of it.
 
     `at` is when this night's run began first, so that a repeat comes to the same; `tallies` are
@@ -27,15 +27,15 @@ class Findings:
     """
 
     agent: Agent
-    mind: Mind
+    mind: AgentState
     skills: tuple[AcquiredSkill, ...]
-    folded: Folded
-    tallies: tuple[Tally, ...]
+    folded: AggregatedEvidence
+    tallies: tuple[DailyTally, ...]
     recent: tuple[Adjustment, ...]
     at: datetime
     period: str
     frozen: bool
-    trials: Trials
+    trials: TrialSettings
     routing: Routing
     choices: dict[str, CandidateModel]
     day_micro_usd: MicroUsd
@@ -66,7 +66,7 @@ class Findings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scene(Findings):
+class NightlyContext(EvidenceSnapshot):
     """Findings with where they come from, and where what follows from them goes."""
 
     runtime: Runtime

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from opencrab.domain.agents.agent_state import Mind
-from opencrab.domain.document import Fact
+from opencrab.domain.agents.agent_state import AgentState
+from opencrab.domain.document import Document
 from opencrab.domain.errors import Conflict
 from opencrab.domain.learning.change import (
     ADJUSTMENT,
@@ -13,22 +13,22 @@ from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentKind,
     AdjustmentState,
-    Subject,
+    LearnedSubject,
+    describe_mix,
     end_adjustment,
     is_pinned,
     mix_of,
-    telling,
 )
-from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.skill_lifecycle import (
-    on_trial,
     place_candidate,
+    put_skill_on_trial,
     restore_skill,
     toggle_skill,
 )
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.skills.skill import AcquiredSkill, SkillStatus
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_of
 
 WAS_PINNED = "was_pinned"
@@ -36,13 +36,13 @@ WAS_PINNED = "was_pinned"
 
 
 def skill_before(
-    skill: AcquiredSkill, found: Adjustment, mind: Mind, trials: Trials, now: datetime
+    skill: AcquiredSkill, found: Adjustment, mind: AgentState, trials: TrialSettings, now: datetime
 ) -> AcquiredSkill:
     """A skill without a change of its standing; raises Conflict where it would stay as it is."""
     before = place_candidate(_before(skill, found, now), mind, trials)
     if before.status is skill.status:
         why, cure = "there are no trials any more", "switch it off, or retire it"
-        if is_pinned(mind, Subject(kind=found.kind, name=found.subject)):
+        if is_pinned(mind, LearnedSubject(kind=found.kind, name=found.subject)):
             why, cure = "it is pinned", "let it go first: unpin it"
         raise Conflict(f"skill {skill.name!r} stays {skill.status.value}, as {why}", cure=cure)
     return before
@@ -61,21 +61,23 @@ def mix_before(listed: Iterable[Adjustment], found: Adjustment) -> Adjustment | 
     return min(held, key=lambda each: each.id, default=None)
 
 
-def mix_and_best(mind: Mind, name: str) -> tuple[Mix, Mix]:
+def mix_and_best(mind: AgentState, name: str) -> tuple[Mix, Mix]:
     """A mix, and its best model alone; raises Conflict where that comes to the same."""
     mix = mix_of(mind, name)
     if mix is None:
         raise Conflict(f"nothing is mixed for {name!r}", field="subject")
     best = max(sorted(mix.weights), key=lambda alias: mix.weights[alias])
     alone = mix.replaced(weights={best: 1.0})
-    if telling(mix) == telling(alone):
+    if describe_mix(mix) == describe_mix(alone):
         raise Conflict(
             f"for {name!r} {best!r} alone is asked already", field="subject", cure="pin it"
         )
     return mix, alone
 
 
-def let_go(facts: Facts, agent_id: str, subject: Subject, now: datetime) -> Iterator[Fact]:
+def release_pinned_stops(
+    facts: Documents, agent_id: str, subject: LearnedSubject, now: datetime
+) -> Iterator[Document]:
     """The stops of a subject once its pin was taken back: none takes a later pin away any more.
 
     One of a mix can still bring back the mix that was before it, one of memories is over.
@@ -97,4 +99,4 @@ def _before(skill: AcquiredSkill, found: Adjustment, now: datetime) -> AcquiredS
         return toggle_skill(skill, now, on=False)
     if skill.status is SkillStatus.ARCHIVED:
         return restore_skill(skill, now, owner=found.by)
-    return on_trial(skill, now)
+    return put_skill_on_trial(skill, now)

@@ -9,10 +9,15 @@ from opencrab.domain.errors import Changed, NotFound, Unavailable
 from opencrab.domain.memory.belief import BELIEF, Belief
 from opencrab.domain.memory.belief_index import outlook_change, outlook_of
 from opencrab.domain.memory.memory import IMPRESSION, Impression
-from opencrab.domain.memory.peer import PEER, Peer, trust
-from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook, without_belief, without_peer
+from opencrab.domain.memory.peer import PEER, Peer, peer_trust
+from opencrab.domain.memory.salient_beliefs import (
+    OUTLOOK,
+    SalientBeliefs,
+    without_belief,
+    without_peer,
+)
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.paging import all_of
 
@@ -28,7 +33,7 @@ class Acquaintance:
     impression: Impression | None = None
 
 
-def beliefs(
+def beliefs_of_agent(
     home: Home, agent_id: str, *, after: tuple[float, str] | None, limit: int
 ) -> tuple[Belief, ...]:
     """What an agent believes, the surest first, after a confidence and an id; raises NotFound."""
@@ -40,14 +45,16 @@ def beliefs(
     return tuple(each for _, _, each in listed[:limit])
 
 
-def peers(runtime: Runtime, agent_id: str, *, after: str, limit: int) -> tuple[Acquaintance, ...]:
+def peers_of_agent(
+    runtime: Runtime, agent_id: str, *, after: str, limit: int
+) -> tuple[Acquaintance, ...]:
     """Whom an agent knows, in the order of their ids; raises NotFound for no agent."""
     runtime.home.agents.get(agent_id)
     page = runtime.home.facts.page(agent_id, PEER, after=after, limit=limit)
     return tuple(_acquaintance(runtime, fact.read(Peer)) for fact in page)
 
 
-def peer(runtime: Runtime, agent_id: str, peer_id: str) -> Acquaintance:
+def find_peer(runtime: Runtime, agent_id: str, peer_id: str) -> Acquaintance:
     """One whom an agent knows, in numbers or words; raises NotFound for anybody else."""
     runtime.home.agents.get(agent_id)
     found = runtime.home.facts.several(agent_id, (PEER, peer_id), (IMPRESSION, peer_id))
@@ -69,7 +76,7 @@ def remove_peer(home: Home, agent_id: str, peer_id: str) -> None:
     _remove(home, agent_id, PEER, peer_id)
 
 
-def look_out(facts: Facts, agent_id: str) -> None:
+def rebuild_outlook(facts: Documents, agent_id: str) -> None:
     """Work the outlook out anew, after beliefs or peers came in otherwise than one by one."""
     for _ in range(_TRIES):
         stored = facts.get(agent_id, OUTLOOK, OUTLOOK)
@@ -86,7 +93,7 @@ def look_out(facts: Facts, agent_id: str) -> None:
 
 def _acquaintance(runtime: Runtime, known: Peer, words: Impression | None = None) -> Acquaintance:
     prior = runtime.rules.autonomy.peer_prior
-    return Acquaintance(known, trust(known, runtime.clock.now(), prior), words)
+    return Acquaintance(known, peer_trust(known, runtime.clock.now(), prior), words)
 
 
 def _remove(home: Home, agent_id: str, kind: str, name: str) -> None:
@@ -99,7 +106,7 @@ def _remove(home: Home, agent_id: str, kind: str, name: str) -> None:
         if kind not in found:
             raise _nothing(agent_id, kind, name)
         stored = found.get(OUTLOOK)
-        outlook = stored.read(Outlook) if stored else Outlook()
+        outlook = stored.read(SalientBeliefs) if stored else SalientBeliefs()
         after = without_belief(outlook, name) if kind == BELIEF else without_peer(outlook, name)
         try:
             facts.commit(found[kind].removed(), *outlook_change(agent_id, stored, after))

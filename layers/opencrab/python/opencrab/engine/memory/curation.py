@@ -11,9 +11,9 @@ from typing import Annotated, Any, TypeVar
 from pydantic import Field
 
 from opencrab.domain.agents.agent_state import MIND
-from opencrab.domain.agents.core_memory import with_memory, without_memory
+from opencrab.domain.agents.core_memory import with_core_memory, without_core_memory
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, Refused
 from opencrab.domain.memory.memory import (
     CORE,
@@ -28,12 +28,12 @@ from opencrab.domain.memory.write_policy import (
     MemoryVerdict,
     Reason,
     Ruling,
-    confidence,
     judge_memory,
+    memory_confidence,
 )
 from opencrab.domain.value import Identifier, Unit, Value
 from opencrab.engine.memory import records
-from opencrab.engine.memory.reading import session_of
+from opencrab.engine.memory.reading import session_known_to_agent
 from opencrab.engine.runtime import Runtime
 
 OWNERS_WORD = 0.9
@@ -102,7 +102,7 @@ class CurationOutcome:
 
 
 @dataclass(frozen=True)
-class Memories:
+class MemoryCurator:
     """An owner who sees and decides what one agent knows.
 
     A memory changes together with the mind that holds it as a core one. Changes are repeated on
@@ -143,7 +143,7 @@ class Memories:
         fact = self._stored(memory_id)
         return StoredMemory(fact.read(Memory), fact.version)
 
-    def add(self, new: NewMemory, *beside: Fact) -> CurationOutcome:
+    def add(self, new: NewMemory, *beside: Document) -> CurationOutcome:
         """Take in something new; raises Invalid where the gate turns it away, and Refused.
 
         Facts `beside` it are written together with it; raises Changed where those do not fit.
@@ -151,22 +151,26 @@ class Memories:
         self._require_living()
         memory = self._made(new)
 
-        def taken() -> tuple[CurationOutcome, list[Fact]]:
-            facts = records.similar(
+        def taken() -> tuple[CurationOutcome, list[Document]]:
+            facts = records.similar_memories(
                 self.runtime.home.facts, self.runtime.search, self.agent_id, memory.content
             )
             verdict = judge_memory(memory, [fact.read(Memory) for fact in facts.values()])
             after = self._let_in(verdict)
-            linking = records.link_back(self.runtime.home.facts, self.agent_id, new.links, after.id)
+            linking = records.add_backlinks(
+                self.runtime.home.facts, self.agent_id, new.links, after.id
+            )
             known = facts.get(after.id)
             if known is None:
                 fact = new_fact(self.agent_id, MEMORY, after.id, after)
                 counts = [
-                    records.one_more(self.runtime.home.facts, self.runtime.clock, self.agent_id)
+                    records.count_memory_added(
+                        self.runtime.home.facts, self.runtime.clock, self.agent_id
+                    )
                 ]
             else:
                 fact = known.holding(after)
-                counts = [records.rewritten(self.runtime.clock, self.agent_id, after.id)]
+                counts = [records.index_rewrite_mark(self.runtime.clock, self.agent_id, after.id)]
             changes = [fact, *counts, *linking, *self._minding(after), *beside]
             return CurationOutcome(verdict.ruling, StoredMemory(after, fact.version)), changes
 
@@ -178,7 +182,7 @@ class Memories:
         """Change a memory, if that is still its version; new words go through the gate."""
         self._require_living()
 
-        def changed() -> tuple[StoredMemory, list[Fact]]:
+        def changed() -> tuple[StoredMemory, list[Document]]:
             fact = self._stored(memory_id)
             _require_version(fact, version)
             stored = fact.read(Memory)
@@ -186,7 +190,7 @@ class Memories:
             if memory == stored:
                 return StoredMemory(stored, fact.version), []
             after = fact.holding(memory)
-            told = records.rewritten(self.runtime.clock, self.agent_id, memory.id)
+            told = records.index_rewrite_mark(self.runtime.clock, self.agent_id, memory.id)
             changes = [after, told, *self._relinked(stored, memory), *self._minding(memory)]
             return StoredMemory(memory, after.version), changes
 
@@ -196,17 +200,19 @@ class Memories:
         """Forget a memory for good: in the table now, in every copy of an index by its mark."""
         self.runtime.home.agents.get(self.agent_id)
 
-        def deleted() -> tuple[None, list[Fact]]:
+        def deleted() -> tuple[None, list[Document]]:
             fact = self._stored(memory_id)
             _require_version(fact, version)
             memory = fact.read(Memory)
-            known, mind = records.mind_of(self.runtime.home.facts, self.agent_id)
-            after = without_memory(mind, memory_id)
+            known, mind = records.stored_mind(self.runtime.home.facts, self.agent_id)
+            after = without_core_memory(mind, memory_id)
             changes = [
-                records.mark_of(self.runtime.clock, self.agent_id, memory),
+                records.memory_deletion_mark(self.runtime.clock, self.agent_id, memory),
                 fact.removed(),
-                records.one_less(self.runtime.home.facts, self.agent_id),
-                *records.unlink(self.runtime.home.facts, self.agent_id, memory.links, memory_id),
+                records.count_memory_removed(self.runtime.home.facts, self.agent_id),
+                *records.remove_backlinks(
+                    self.runtime.home.facts, self.agent_id, memory.links, memory_id
+                ),
             ]
             return None, changes + ([known.holding(after)] if known and after != mind else [])
 
@@ -217,13 +223,13 @@ class Memories:
     def _made(self, new: NewMemory) -> Memory:
         now, session_id, guild_id = self.runtime.clock.now(), new.session_id or "", None
         if new.session_id is not None:
-            guild_id = session_of(
+            guild_id = session_known_to_agent(
                 self.runtime.home.sessions, self.agent_id, new.session_id
             ).guild_id
         _require_place(new.hearing, session_id, guild_id)
         said = new
         if self.foreign:
-            most = confidence(Provenance.PEER, taint=True)
+            most = memory_confidence(Provenance.PEER, taint=True)
             said = new.replaced(confidence=min(new.confidence, most))
         return Memory(
             **said.model_dump(exclude={"session_id"}),
@@ -269,27 +275,31 @@ class Memories:
         if verdict.memory is not None and verdict.reason is None:
             return verdict.memory
         if verdict.reason is not None:
-            counts = records.one_refused(self.runtime.home.facts, self.agent_id, verdict.reason)
+            counts = records.count_memory_refused(
+                self.runtime.home.facts, self.agent_id, verdict.reason
+            )
             self.runtime.home.facts.commit(counts)
         what, cure = _CURES.get(verdict.reason or Reason.KNOWN, _KNOWN)
         raise Invalid(what, field="content", cure=cure)
 
-    def _relinked(self, stored: Memory, memory: Memory) -> list[Fact]:
+    def _relinked(self, stored: Memory, memory: Memory) -> list[Document]:
         """The other ends of links that came or went."""
         gone, come = set(stored.links) - set(memory.links), set(memory.links) - set(stored.links)
         return [
-            *records.unlink(self.runtime.home.facts, self.agent_id, sorted(gone), memory.id),
-            *records.link_back(self.runtime.home.facts, self.agent_id, sorted(come), memory.id),
+            *records.remove_backlinks(
+                self.runtime.home.facts, self.agent_id, sorted(gone), memory.id
+            ),
+            *records.add_backlinks(self.runtime.home.facts, self.agent_id, sorted(come), memory.id),
         ]
 
-    def _minding(self, memory: Memory) -> list[Fact]:
-        known, mind = records.mind_of(self.runtime.home.facts, self.agent_id)
-        after = with_memory(mind, memory)
+    def _minding(self, memory: Memory) -> list[Document]:
+        known, mind = records.stored_mind(self.runtime.home.facts, self.agent_id)
+        after = with_core_memory(mind, memory)
         if after == mind:
             return []
         return [known.holding(after) if known else new_fact(self.agent_id, MIND, MIND, after)]
 
-    def _committed(self, change: Callable[[], tuple[Outcome, list[Fact]]]) -> Outcome:
+    def _committed(self, change: Callable[[], tuple[Outcome, list[Document]]]) -> Outcome:
         """What a change comes to, made again where somebody else was faster."""
         for _ in range(_TRIES - 1):
             try:
@@ -298,12 +308,12 @@ class Memories:
                 continue
         return self._written(*change())
 
-    def _written(self, outcome: Outcome, facts: list[Fact]) -> Outcome:
+    def _written(self, outcome: Outcome, facts: list[Document]) -> Outcome:
         if facts:
             self.runtime.home.facts.commit(*facts)
         return outcome
 
-    def _stored(self, memory_id: str) -> Fact:
+    def _stored(self, memory_id: str) -> Document:
         fact = records.find_memory(self.runtime.home.facts, self.agent_id, memory_id)
         if fact is None:
             raise NotFound(
@@ -335,7 +345,7 @@ def _require_place(hearing: Hearing, session_id: str, guild_id: str | None) -> N
         )
 
 
-def _require_version(fact: Fact, version: int | None) -> None:
+def _require_version(fact: Document, version: int | None) -> None:
     if version is not None and version != fact.version:
         raise Conflict(
             f"the memory is at version {fact.version} now",

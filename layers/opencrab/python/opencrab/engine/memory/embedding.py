@@ -16,11 +16,11 @@ from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Exhausted, Invalid, OpenCrabError, Refused, Unavailable
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.models.fault import Fault, Unanswered
-from opencrab.domain.models.routing import Basis, Use
+from opencrab.domain.models.fault import Fault, ModelCallFailed
+from opencrab.domain.models.routing import RoutingBasis, Use
 from opencrab.domain.money.budget import Limits
-from opencrab.domain.turn.record import Answer, CallState, ModelIntent, ModelResult
-from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus, draws_for
+from opencrab.domain.turn.record import CallState, ModelAnswer, ModelIntent, ModelResult
+from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus, budget_draws_for_turn
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import MicroUsd
 from opencrab.engine.models import router
@@ -28,8 +28,8 @@ from opencrab.engine.runtime import Rules
 from opencrab.ports.agents import Agents
 from opencrab.ports.clock import Clock
 from opencrab.ports.memory.search import TextVectors
-from opencrab.ports.models.model import Directory, Embedder, Embeddings, ModelInfo, Models
-from opencrab.ports.turn.journal import Boundary, Change, Journal
+from opencrab.ports.models.model import Embedder, Embeddings, ModelInfo, Models, ProviderDirectory
+from opencrab.ports.turn.journal import Journal, StepBoundary, TurnChange
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class _Call:
     amount: MicroUsd
 
 
-class EmbeddingModels(Models, Directory, Protocol):
+class EmbeddingModels(Models, ProviderDirectory, Protocol):
     """The models, and which of them makes vectors."""
 
 
@@ -128,14 +128,14 @@ class MeteredEmbedder:
             created_at=self._clock.now(),
         )
 
-    def _call(self, agent_id: str, texts: tuple[str, ...], boundary: Boundary) -> _Call:
+    def _call(self, agent_id: str, texts: tuple[str, ...], boundary: StepBoundary) -> _Call:
         """What is asked, if this agent may ask it; raises Refused or Invalid."""
         agent = self._agents.get(agent_id).agent
         if not agent.answers:
             raise Refused(f"agent {agent_id!r} is retired")
         embedder = self._models.embedder(None)
-        basis = Basis(model=agent.model, models=agent.llm.models)
-        leader = router.leader(self._models, Use.CONVERSATION, basis, ())[0]
+        basis = RoutingBasis(model=agent.model, models=agent.llm.models)
+        leader = router.leading_model(self._models, Use.CONVERSATION, basis, ())[0]
         if leader.info.private and not embedder.info.private:
             raise Refused(
                 f"agent {agent_id!r} thinks with a private model, and {embedder.info.name!r} is "
@@ -168,14 +168,14 @@ class MeteredEmbedder:
         with self._ended_if_exhausted(turn):
             block = turn.block_for(call.amount, now.strftime("%Y-%m-%d"), call.limits)
             own = call.agent.day_limit_micro_usd
-            change = Change(
+            change = TurnChange(
                 turn=turn.reserving(call.amount, block).replaced(
                     sequence=turn.sequence + 1, lease_until=self._lease()
                 ),
                 expected=turn.sequence,
                 unless_stopped=True,
                 records=(intent,),
-                draws=() if block is None else draws_for(turn, block, call.limits, own),
+                draws=() if block is None else budget_draws_for_turn(turn, block, call.limits, own),
                 at=now,
             )
             return self._journal.commit(change), intent
@@ -189,25 +189,25 @@ class MeteredEmbedder:
             ended = turn.replaced(
                 status=TurnStatus.EXHAUSTED, ended_at=now, lease_until=None, note=error.message
             )
-            self._journal.commit(Change(turn=ended, expected=turn.sequence, at=now))
+            self._journal.commit(TurnChange(turn=ended, expected=turn.sequence, at=now))
             raise
 
     def _asked(self, call: _Call, turn: Turn, intent: ModelIntent, seconds: float) -> TextVectors:
         started = self._clock.monotonic_ms()
         try:
             found = call.embedder.embed(call.texts, timeout_seconds=seconds)
-        except Unanswered as error:
+        except ModelCallFailed as error:
             self._failed(turn, intent, error, started)
             raise
         if len(found.vectors) != len(call.texts) or not all(found.vectors):
             why = f"{intent.model!r} did not answer with one vector for each text"
-            nonsense = Unanswered(why, Fault.NONSENSE, usage=found.usage)
+            nonsense = ModelCallFailed(why, Fault.NONSENSE, usage=found.usage)
             self._failed(turn, intent, nonsense, started)
             raise nonsense
         result = ModelResult(
             n=intent.n,
             state=CallState.COMPLETED,
-            answer=Answer(usage=found.usage, model=found.model),
+            answer=ModelAnswer(usage=found.usage, model=found.model),
             cost=_cost(found, intent),
             latency_ms=round(self._clock.monotonic_ms() - started),
             at=self._clock.now(),
@@ -215,7 +215,9 @@ class MeteredEmbedder:
         self._end(turn, intent, result, TurnStatus.COMPLETED)
         return TextVectors(intent.model, found.vectors)
 
-    def _failed(self, turn: Turn, intent: ModelIntent, error: Unanswered, started: float) -> None:
+    def _failed(
+        self, turn: Turn, intent: ModelIntent, error: ModelCallFailed, started: float
+    ) -> None:
         counted = error.usage if error.usage is not None and error.usage.is_counted else None
         cost = intent.reserved if error.may_be_billed else 0
         if counted is not None and intent.price is not None:
@@ -246,7 +248,7 @@ class MeteredEmbedder:
         ended = settled.replaced(
             status=status, ended_at=now, lease_until=None, allowance=0, note=note
         )
-        change = Change(
+        change = TurnChange(
             turn=ended,
             expected=turn.sequence,
             records=(result,),

@@ -13,14 +13,14 @@ from opencrab.domain.access.principal import Principal
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.errors import NotFound, Refused
-from opencrab.domain.memory.knowledge_graph import EDGE, NODE, Edge, Node
+from opencrab.domain.memory.knowledge_graph import EDGE, NODE, KnowledgeEdge, KnowledgeNode
 from opencrab.domain.memory.memory import EXPERIENCE, IMPRESSION, Experience, Impression
-from opencrab.domain.memory.search_row import EVERYTHING, Clearance
+from opencrab.domain.memory.search_row import EVERYTHING, SearchClearance
 from opencrab.domain.memory.summary import SUMMARY, Summary, summary_key
 from opencrab.domain.value import Value
 from opencrab.ports.conversation.sessions import Sessions
 from opencrab.ports.home import Home
-from opencrab.ports.memory.search import Found, Query, Search
+from opencrab.ports.memory.search import Search, SearchHit, SearchQuery
 from opencrab.ports.turn.journal import Journal
 
 _SCANNED = 100
@@ -32,7 +32,7 @@ Kept = TypeVar("Kept", bound=Value)
 
 
 @dataclass(frozen=True)
-class Log:
+class SessionLog:
     """A session of an agent: how many lines it has, and when the last one was written."""
 
     session: Session
@@ -41,7 +41,7 @@ class Log:
 
 
 @dataclass(frozen=True)
-class Place:
+class GraphCursor:
     """Where a graph is read on: after a node, or among the edges after one."""
 
     kind: str = NODE
@@ -49,37 +49,39 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Graph:
+class GraphPage:
     """A part of what an agent holds to be so, and where it goes on."""
 
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
-    place: Place | None
+    nodes: tuple[KnowledgeNode, ...]
+    edges: tuple[KnowledgeEdge, ...]
+    place: GraphCursor | None
 
 
-def clearance_of(principal: Principal) -> Clearance:
+def principal_clearance(principal: Principal) -> SearchClearance:
     """What may be found on behalf of whoever calls: they are in no session, so none is theirs."""
     if principal.scope is Scope.OWNER:
         return EVERYTHING
     if principal.scope is Scope.CHAT:
-        return Clearance(person_id=principal.id)
+        return SearchClearance(person_id=principal.id)
     raise Refused(
         "this key may not search an agent's past", cure="use one with scope chat or owner"
     )
 
 
-def search(home: Home, search: Search, agent_id: str, query: Query) -> tuple[Found, ...]:
+def search_memory(
+    home: Home, search: Search, agent_id: str, query: SearchQuery
+) -> tuple[SearchHit, ...]:
     """What fits a query best; raises NotFound for an agent, or a session of it, that is not there.
 
     Raises Unavailable while the index cannot be reached.
     """
     home.agents.get(agent_id)
     if query.session_id is not None:
-        session_of(home.sessions, agent_id, query.session_id)
+        session_known_to_agent(home.sessions, agent_id, query.session_id)
     return search.search(agent_id, query)
 
 
-def session_of(sessions: Sessions, agent_id: str, session_id: str) -> Session:
+def session_known_to_agent(sessions: Sessions, agent_id: str, session_id: str) -> Session:
     """A session that the agent ever took part in; raises NotFound, as if there were no others."""
     try:
         session = sessions.get(session_id)
@@ -90,9 +92,9 @@ def session_of(sessions: Sessions, agent_id: str, session_id: str) -> Session:
     return session
 
 
-def logs(
+def session_logs(
     home: Home, agent_id: str, *, after: str | None, limit: int
-) -> tuple[tuple[Log, ...], str | None]:
+) -> tuple[tuple[SessionLog, ...], str | None]:
     """Sessions that the agent ever took part in, by their ids, and the place to go on from.
 
     The place is None when there are no more; a long stretch of others' sessions ends early.
@@ -110,12 +112,12 @@ def logs(
     return _logs(home.journal, found), after
 
 
-def session_log(home: Home, agent_id: str, session_id: str) -> Log:
+def session_log(home: Home, agent_id: str, session_id: str) -> SessionLog:
     """One session with its size; raises NotFound."""
-    return _log(home.journal, session_of(home.sessions, agent_id, session_id))
+    return _log(home.journal, session_known_to_agent(home.sessions, agent_id, session_id))
 
 
-def lines(
+def lines_known_to_agent(
     home: Home,
     agent_id: str,
     session_id: str,
@@ -129,7 +131,7 @@ def lines(
 
     What other agents thought and did by themselves is not among them. Raises NotFound.
     """
-    session_of(home.sessions, agent_id, session_id)
+    session_known_to_agent(home.sessions, agent_id, session_id)
     found, size = list[Line](), max(limit + 1, _READ)
     for _ in range(_READS):
         rows = home.journal.lines(
@@ -147,50 +149,54 @@ def lines(
     return found, before if newest_first else after
 
 
-def impressions(home: Home, agent_id: str, *, after: str, limit: int) -> tuple[Impression, ...]:
+def impressions_of_agent(
+    home: Home, agent_id: str, *, after: str, limit: int
+) -> tuple[Impression, ...]:
     """What the agent thinks of persons and peers, in order of their ids."""
     return _page(home, agent_id, IMPRESSION, Impression, after=after, limit=limit)
 
 
-def impression(home: Home, agent_id: str, person_id: str) -> Impression:
+def find_impression(home: Home, agent_id: str, person_id: str) -> Impression:
     """What the agent thinks of one person; raises NotFound."""
     return _one(home, agent_id, IMPRESSION, Impression, person_id)
 
 
-def experiences(home: Home, agent_id: str, *, after: str, limit: int) -> tuple[Experience, ...]:
+def experiences_of_agent(
+    home: Home, agent_id: str, *, after: str, limit: int
+) -> tuple[Experience, ...]:
     """What the agent did and learned, the newest first."""
     return _page(
         home, agent_id, EXPERIENCE, Experience, after=after, limit=limit, newest_first=True
     )
 
 
-def summaries(home: Home, agent_id: str, *, after: str, limit: int) -> tuple[Summary, ...]:
+def summaries_of_agent(home: Home, agent_id: str, *, after: str, limit: int) -> tuple[Summary, ...]:
     """Summaries, the newest first, before the one of the id `after`."""
     key = summary_key(after) if after else ""
     return _page(home, agent_id, SUMMARY, Summary, after=key, limit=limit, newest_first=True)
 
 
-def summary(home: Home, agent_id: str, summary_id: str) -> Summary:
+def find_summary(home: Home, agent_id: str, summary_id: str) -> Summary:
     """One summary; raises NotFound."""
     return _one(home, agent_id, SUMMARY, Summary, summary_id, key=summary_key(summary_id))
 
 
-def graph(home: Home, agent_id: str, *, place: Place, limit: int) -> Graph:
+def knowledge_graph(home: Home, agent_id: str, *, place: GraphCursor, limit: int) -> GraphPage:
     """What the agent holds to be so: all nodes first, then the relations between them."""
     home.agents.get(agent_id)
-    nodes, after = list[Node](), place.after
+    nodes, after = list[KnowledgeNode](), place.after
     facts = home.facts
     if place.kind == NODE:
         page = facts.page(agent_id, NODE, after=after, limit=limit + 1)
-        nodes, after = [fact.read(Node) for fact in page[:limit]], ""
+        nodes, after = [fact.read(KnowledgeNode) for fact in page[:limit]], ""
         if len(page) > limit:
-            return Graph(tuple(nodes), (), Place(NODE, page[limit - 1].id))
+            return GraphPage(tuple(nodes), (), GraphCursor(NODE, page[limit - 1].id))
     room = limit - len(nodes)
     found = facts.page(agent_id, EDGE, after=after, limit=room + 1)
-    edges = tuple(fact.read(Edge) for fact in found[:room])
+    edges = tuple(fact.read(KnowledgeEdge) for fact in found[:room])
     if len(found) <= room:
-        return Graph(tuple(nodes), edges, None)
-    return Graph(tuple(nodes), edges, Place(EDGE, found[room - 1].id if room else ""))
+        return GraphPage(tuple(nodes), edges, None)
+    return GraphPage(tuple(nodes), edges, GraphCursor(EDGE, found[room - 1].id if room else ""))
 
 
 def _page(
@@ -221,13 +227,13 @@ def _one(
     return fact.read(value)
 
 
-def _logs(journal: Journal, sessions: Sequence[Session]) -> tuple[Log, ...]:
+def _logs(journal: Journal, sessions: Sequence[Session]) -> tuple[SessionLog, ...]:
     return tuple(_log(journal, session) for session in sessions)
 
 
-def _log(journal: Journal, session: Session) -> Log:
+def _log(journal: Journal, session: Session) -> SessionLog:
     last = journal.lines(session.id, limit=1, newest_first=True)
-    return Log(session, last[0].sequence if last else 0, last[0].at if last else None)
+    return SessionLog(session, last[0].sequence if last else 0, last[0].at if last else None)
 
 
 def _no_session(agent_id: str, session_id: str) -> NotFound:

@@ -2,33 +2,35 @@
 
 from collections.abc import Iterable
 
-from opencrab.domain.agents.agent_state import MIND, Mind
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.agents.agent_state import MIND, AgentState
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.erasure.request import FORGOTTEN, MARKS_KEPT, ErasureMark, Scope
 from opencrab.domain.errors import Invalid, Refused, Unavailable
-from opencrab.domain.memory.memory import LINKS, MEMORY, REWRITTEN, Memory, Rewritten
-from opencrab.domain.memory.search_row import RowKind, row_of_memory
-from opencrab.domain.memory.write_policy import GATE, MEMORIES, RECOUNTED, Gate, Reason
+from opencrab.domain.memory.memory import LINKS, MEMORY, REWRITTEN, IndexRewrite, Memory
+from opencrab.domain.memory.search_row import RowKind, search_row_of_memory
+from opencrab.domain.memory.write_policy import GATE, MEMORIES, RECOUNTED, MemoryCounts, Reason
 from opencrab.ports.clock import Clock
-from opencrab.ports.documents import Facts
-from opencrab.ports.memory.search import Query, Search
+from opencrab.ports.documents import Documents
+from opencrab.ports.memory.search import Search, SearchQuery
 from opencrab.ports.paging import all_of
 
 SIMILAR = 8
 """Memories that a new one is compared with: those that a search for its words finds first."""
 
 
-def find_memory(facts: Facts, agent_id: str, memory_id: str) -> Fact | None:
+def find_memory(facts: Documents, agent_id: str, memory_id: str) -> Document | None:
     """A memory's fact, or None."""
     return facts.get(agent_id, MEMORY, memory_id)
 
 
-def similar(facts: Facts, search: Search, agent_id: str, content: str) -> dict[str, Fact]:
+def similar_memories(
+    facts: Documents, search: Search, agent_id: str, content: str
+) -> dict[str, Document]:
     """The memories most like a text, by id; none while the index cannot be reached.
 
     What is saved twice can be merged later.
     """
-    query = Query(text=content, limit=SIMILAR, kinds=frozenset({RowKind.MEMORY}))
+    query = SearchQuery(text=content, limit=SIMILAR, kinds=frozenset({RowKind.MEMORY}))
     try:
         found = search.search(agent_id, query)
     except Unavailable:
@@ -37,21 +39,21 @@ def similar(facts: Facts, search: Search, agent_id: str, content: str) -> dict[s
     return {fact.id: fact for fact in like if fact is not None}
 
 
-def mind_of(facts: Facts, agent_id: str) -> tuple[Fact | None, Mind]:
+def stored_mind(facts: Documents, agent_id: str) -> tuple[Document | None, AgentState]:
     """An agent's mind and the fact that it is, if there is one yet."""
     fact = facts.get(agent_id, MIND, MIND)
-    return fact, fact.read(Mind) if fact else Mind()
+    return fact, fact.read(AgentState) if fact else AgentState()
 
 
-def gate_of(facts: Facts, agent_id: str) -> Gate:
+def memory_count(facts: Documents, agent_id: str) -> MemoryCounts:
     """How many memories there are, and how many were turned away."""
     fact = facts.get(agent_id, GATE, GATE)
-    return fact.read(Gate) if fact else Gate()
+    return fact.read(MemoryCounts) if fact else MemoryCounts()
 
 
-def one_more(facts: Facts, clock: Clock, agent_id: str) -> Fact:
+def count_memory_added(facts: Documents, clock: Clock, agent_id: str) -> Document:
     """The counts after one more memory; raises Refused when there is no room for it."""
-    gate, now = gate_of(facts, agent_id), clock.now()
+    gate, now = memory_count(facts, agent_id), clock.now()
     believed = gate.counted_at is not None and now - gate.counted_at < RECOUNTED
     if gate.kept >= MEMORIES and not believed:
         gate = gate.replaced(kept=_count(facts, agent_id), counted_at=now)
@@ -63,42 +65,44 @@ def one_more(facts: Facts, clock: Clock, agent_id: str) -> Fact:
     return _counts(agent_id, gate.changed(1))
 
 
-def more(facts: Facts, agent_id: str, count: int) -> Fact:
+def count_memories_added(facts: Documents, agent_id: str, count: int) -> Document:
     """The counts after several memories came at once."""
-    return _counts(agent_id, gate_of(facts, agent_id).changed(count))
+    return _counts(agent_id, memory_count(facts, agent_id).changed(count))
 
 
-def one_less(facts: Facts, agent_id: str) -> Fact:
+def count_memory_removed(facts: Documents, agent_id: str) -> Document:
     """The counts after a memory went."""
-    return _counts(agent_id, gate_of(facts, agent_id).changed(-1))
+    return _counts(agent_id, memory_count(facts, agent_id).changed(-1))
 
 
-def one_refused(facts: Facts, agent_id: str, reason: Reason) -> Fact:
+def count_memory_refused(facts: Documents, agent_id: str, reason: Reason) -> Document:
     """The counts after one more was turned away."""
-    return _counts(agent_id, gate_of(facts, agent_id).with_refusal(reason))
+    return _counts(agent_id, memory_count(facts, agent_id).with_refusal(reason))
 
 
-def mark_of(clock: Clock, agent_id: str, memory: Memory) -> Fact:
+def memory_deletion_mark(clock: Clock, agent_id: str, memory: Memory) -> Document:
     """What tells every copy of an index to drop a memory."""
     now = clock.now()
-    mark = ErasureMark(scope=Scope.MEMORY, refs=(row_of_memory(memory).id,), at=now)
+    mark = ErasureMark(scope=Scope.MEMORY, refs=(search_row_of_memory(memory).id,), at=now)
     mark_id, ends = clock.new_id(), now + MARKS_KEPT
     return new_fact(agent_id, FORGOTTEN, mark_id, mark, expires_at=ends)
 
 
-def rewritten(clock: Clock, agent_id: str, *refs: str, kind: str = MEMORY) -> Fact:
+def index_rewrite_mark(clock: Clock, agent_id: str, *refs: str, kind: str = MEMORY) -> Document:
     """What tells every copy of an index of things that changed or came in under old ids."""
     fact_id, ends = clock.new_id(), clock.now() + MARKS_KEPT
-    told = Rewritten(refs=refs, kind=kind)
+    told = IndexRewrite(refs=refs, kind=kind)
     return new_fact(agent_id, REWRITTEN, fact_id, told, expires_at=ends)
 
 
-def link_back(facts: Facts, agent_id: str, links: Iterable[str], memory_id: str) -> list[Fact]:
+def add_backlinks(
+    facts: Documents, agent_id: str, links: Iterable[str], memory_id: str
+) -> list[Document]:
     """The other ends of a memory's links, pointing back at it; raises Invalid where one is none.
 
     One that has no room for it, or points back already, stays as it is.
     """
-    changes = list[Fact]()
+    changes = list[Document]()
     for each in dict.fromkeys(links):
         fact = find_memory(facts, agent_id, each)
         if fact is None:
@@ -111,7 +115,9 @@ def link_back(facts: Facts, agent_id: str, links: Iterable[str], memory_id: str)
     return changes
 
 
-def unlink(facts: Facts, agent_id: str, links: Iterable[str], memory_id: str) -> list[Fact]:
+def remove_backlinks(
+    facts: Documents, agent_id: str, links: Iterable[str], memory_id: str
+) -> list[Document]:
     """The other ends of links that go, pointing at the memory no more."""
     ends = (
         find_memory(facts, agent_id, each) for each in dict.fromkeys(links) if each != memory_id
@@ -124,10 +130,10 @@ def unlink(facts: Facts, agent_id: str, links: Iterable[str], memory_id: str) ->
     ]
 
 
-def _counts(agent_id: str, gate: Gate) -> Fact:
+def _counts(agent_id: str, gate: MemoryCounts) -> Document:
     """Written over whatever is there: counts are no reason to make anybody wait."""
     return new_fact(agent_id, GATE, GATE, gate).replaced(version=0)
 
 
-def _count(facts: Facts, agent_id: str) -> int:
+def _count(facts: Documents, agent_id: str) -> int:
     return sum(1 for _ in all_of(facts, agent_id, MEMORY))

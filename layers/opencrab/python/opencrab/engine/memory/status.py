@@ -2,11 +2,18 @@
 
 from datetime import datetime
 
-from opencrab.domain.memory.summary import COMPACTION, SHELF, Compaction, Gap, PassedOver, Shelf
+from opencrab.domain.memory.summary import (
+    COMPACTION,
+    SHELF,
+    CompactionState,
+    Gap,
+    PassedOver,
+    SummaryIndex,
+)
 from opencrab.domain.memory.write_policy import Reason
 from opencrab.domain.value import Value
-from opencrab.engine.memory.records import gate_of, mind_of
-from opencrab.ports.documents import Facts
+from opencrab.engine.memory.records import memory_count, stored_mind
+from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.memory.search import Search
 
@@ -78,7 +85,7 @@ class MemoryStatus(Value):
 def memory_status(home: Home, search: Search, agent_id: str) -> MemoryStatus:
     """How an agent's memory stands; raises NotFound, and Unavailable without an index."""
     home.agents.get(agent_id)
-    index, gate = search.status(agent_id), gate_of(home.facts, agent_id)
+    index, gate = search.status(agent_id), memory_count(home.facts, agent_id)
     stands = _compactions(home.facts, agent_id)
     for session_id, last in index.lines:
         known = stands.get(session_id, SessionStanding(session_id=session_id))
@@ -89,7 +96,7 @@ def memory_status(home: Home, search: Search, agent_id: str) -> MemoryStatus:
     return MemoryStatus(
         index=IndexStanding(**{name: getattr(index, name) for name in IndexStanding.model_fields}),
         memories=gate.kept,
-        core=len(mind_of(home.facts, agent_id)[1].core),
+        core=len(stored_mind(home.facts, agent_id)[1].core),
         refusals=gate.refused,
         failing=sum(each.failures > 0 for each in newest),
         passed=periods.passed + sum(each.passed for each in newest),
@@ -99,11 +106,11 @@ def memory_status(home: Home, search: Search, agent_id: str) -> MemoryStatus:
     )
 
 
-def _periods(facts: Facts, agent_id: str) -> PeriodsStanding:
+def _periods(facts: Documents, agent_id: str) -> PeriodsStanding:
     fact = facts.get(agent_id, SHELF, SHELF)
     if fact is None:
         return PeriodsStanding()
-    shelf = fact.read(Shelf)
+    shelf = fact.read(SummaryIndex)
     return PeriodsStanding(
         waiting=len(shelf.periods),
         failures=shelf.failures,
@@ -114,12 +121,12 @@ def _periods(facts: Facts, agent_id: str) -> PeriodsStanding:
     )
 
 
-def _compactions(facts: Facts, agent_id: str) -> dict[str, SessionStanding]:
+def _compactions(facts: Documents, agent_id: str) -> dict[str, SessionStanding]:
     stands, after = dict[str, SessionStanding](), ""
     for _ in range(_READS):
         page = facts.page(agent_id, COMPACTION, after=after, limit=_READ)
         for fact in page:
-            made = fact.read(Compaction)
+            made = fact.read(CompactionState)
             stands[fact.id] = SessionStanding(
                 session_id=fact.id,
                 summarised=made.done,

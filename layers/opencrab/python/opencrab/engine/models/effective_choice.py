@@ -6,13 +6,13 @@ from pydantic import Field
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Invalid
-from opencrab.domain.models.routing import Basis, Chosen, Use
+from opencrab.domain.models.routing import ChosenModel, RoutingBasis, Use
 from opencrab.domain.models.traffic_split import Mix
-from opencrab.engine.models.router import candidates, shares
+from opencrab.engine.models.router import fallback_models, mix_shares
 from opencrab.ports.models.model import Models
 
 
-class Effective(Chosen):
+class Effective(ChosenModel):
     """A model and who chose it; `problem` says why it cannot be asked now, if it cannot.
 
     `learned` are the types of task for which other models were learned to be good, each with how
@@ -23,7 +23,9 @@ class Effective(Chosen):
     learned: dict[str, dict[str, float]] = Field(default_factory=dict)
 
 
-def effective(models: Models, agent: Agent, mixes: Iterable[Mix] = ()) -> dict[Use, Effective]:
+def effective_models(
+    models: Models, agent: Agent, mixes: Iterable[Mix] = ()
+) -> dict[Use, Effective]:
     """For each use the model that a new turn of the agent would ask first, and who chose it."""
     listed = tuple(mixes)
     return {use: _with_learned(models, agent, use, listed) for use in Use}
@@ -33,17 +35,17 @@ def _with_learned(models: Models, agent: Agent, use: Use, mixes: tuple[Mix, ...]
     first = _effective(models, agent, use)
     if use in agent.llm.models:
         return first
-    known = {mix.task_type: shares(models, agent, mix) for mix in mixes if mix.purpose is use}
+    known = {mix.task_type: mix_shares(models, agent, mix) for mix in mixes if mix.purpose is use}
     return first.replaced(learned={task_type: left for task_type, left in known.items() if left})
 
 
 def _effective(models: Models, agent: Agent, use: Use) -> Effective:
     own = None if use is Use.EMBEDDING else agent.model
-    basis = Basis(model=own, models=agent.llm.models)
+    basis = RoutingBasis(model=own, models=agent.llm.models)
     chosen = models.routing.chosen(use, basis)
     try:
         model = models.get(chosen.model)
-        first = candidates(models, model, agent)[0].info.name
+        first = fallback_models(models, model, agent)[0].info.name
     except Invalid as error:
         return Effective(model=chosen.model, by=chosen.by, problem=error.message)
     name = model.info.name

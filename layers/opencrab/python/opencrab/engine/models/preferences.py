@@ -8,15 +8,15 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
-from opencrab.domain.access.origin import origin_of, seal
+from opencrab.domain.access.origin import key_origin_seal, origin_of
 from opencrab.domain.access.secret import require_secret
 from opencrab.domain.errors import Conflict, Invalid, NotFound, OpenCrabError, Unavailable
 from opencrab.domain.models.preferences import PRICES, DatedPrice, Preferences, ProviderChange
-from opencrab.domain.models.price_check import Fall, sorted_out
+from opencrab.domain.models.price_check import Fall, classify_prices
 from opencrab.domain.models.routing import LlmConfig
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.access.secrets import Secrets
-from opencrab.ports.models.model import Directory, Models, ProviderState
+from opencrab.ports.models.model import Models, ProviderDirectory, ProviderState
 from opencrab.ports.models.preferences import PreferenceStore, StoredPreferences
 
 ATTEMPTS = 20
@@ -25,14 +25,14 @@ ATTEMPTS = 20
 Alter = Callable[[Preferences], Preferences]
 
 
-def current(runtime: Runtime) -> StoredPreferences:
+def current_preferences(runtime: Runtime) -> StoredPreferences:
     """What is kept, after this process has taken it over."""
     stored = runtime.home.preferences.get()
     runtime.models.refresh(stored.version)
     return stored
 
 
-def directory_of(directory: Directory | None) -> Directory:
+def require_provider_directory(directory: ProviderDirectory | None) -> ProviderDirectory:
     """Who knows the providers; raises Unavailable where nobody does."""
     if directory is None:
         raise Unavailable(
@@ -41,7 +41,7 @@ def directory_of(directory: Directory | None) -> Directory:
     return directory
 
 
-def change_aliases(
+def change_model_aliases(
     runtime: Runtime, aliases: Mapping[str, str] | None, *, version: int | None = None
 ) -> StoredPreferences:
     """Replace all aliases, or return to the configured ones.
@@ -54,16 +54,16 @@ def change_aliases(
     def alter(old: Preferences) -> Preferences:
         providers = _providers(runtime.directory)
         for name in kept or ():
-            resolve_reference(name, kept or {}, providers, field=f"aliases.{name}")
+            resolve_model_reference(name, kept or {}, providers, field=f"aliases.{name}")
         if kept is not None:
             _require_way(old.fallback or (), runtime.models.routing.aliases, kept, providers)
-        directory_of(runtime.directory).check(Preferences(aliases=kept))
+        require_provider_directory(runtime.directory).check(Preferences(aliases=kept))
         return old.replaced(aliases=kept)
 
     return _change(runtime, alter, version)
 
 
-def change_fallback(
+def change_model_fallback(
     runtime: Runtime, fallback: Iterable[str] | None, *, version: int | None = None
 ) -> StoredPreferences:
     """Replace who is asked when a model fails, or return to the configured ones.
@@ -77,7 +77,7 @@ def change_fallback(
         seen: dict[str, str] = {}
         for place, reference in enumerate(chain or ()):
             field = f"fallback.{place}"
-            model = resolve_reference(reference, aliases, providers, field=field)
+            model = resolve_model_reference(reference, aliases, providers, field=field)
             if model in seen:
                 raise Invalid(
                     f"{reference!r} is the same model as {seen[model]!r} before it: {model!r}",
@@ -113,7 +113,9 @@ def change_provider(
         before = old.providers.get(name, ProviderChange())
         change = _with_key(known, before, before.replaced(**changes), key)
         try:
-            directory_of(runtime.directory).check(Preferences(providers={name: change}))
+            require_provider_directory(runtime.directory).check(
+                Preferences(providers={name: change})
+            )
         except Invalid as error:
             raise Invalid(error.message, field="base_url", cure=error.cure) from error
         return old.replaced(providers={**old.providers, name: change})
@@ -130,10 +132,10 @@ def change_provider(
     # A worker that looked in between learns of the key by a newer version; anybody's will do.
     with suppress(Conflict):
         _change(runtime, lambda preferences: preferences, None)
-    return current(runtime)
+    return current_preferences(runtime)
 
 
-def change_prices(
+def change_model_prices(
     runtime: Runtime,
     prices: Mapping[str, DatedPrice | None],
     *,
@@ -149,7 +151,7 @@ def change_prices(
     providers = _providers(runtime.directory)
     latest = (runtime.clock.now() + timedelta(days=1)).date()
     for name, price in prices.items():
-        resolve_reference(name, {}, providers, field=f"prices.{name}")
+        resolve_model_reference(name, {}, providers, field=f"prices.{name}")
         if price is not None and price.as_of > latest:
             raise Invalid(
                 f"the price of {name!r} is from a day that has not come",
@@ -166,8 +168,8 @@ def change_prices(
             for name, price in prices.items()
             if price and (name not in old.prices or price.as_of >= old.prices[name].as_of)
         }
-        known = {name: directory_of(runtime.directory).price(name) for name in new}
-        found = sorted_out(new, known, allow_lower=allow_lower)
+        known = {name: require_provider_directory(runtime.directory).price(name) for name in new}
+        found = classify_prices(new, known, allow_lower=allow_lower)
         refused = found.refused
         forgotten = {name for name, price in prices.items() if price is None}
         kept = {name: price for name, price in old.prices.items() if name not in forgotten}
@@ -183,7 +185,7 @@ def change_prices(
     return _change(runtime, alter, version), refused
 
 
-def resolve_reference(
+def resolve_model_reference(
     reference: str,
     aliases: Mapping[str, str],
     providers: Mapping[str, ProviderState],
@@ -217,12 +219,12 @@ def resolve_reference(
     return f"{provider}:{model or known.default_model}"
 
 
-def require_config(models: Models, config: LlmConfig, model: str | None) -> None:
+def require_model_config(models: Models, config: LlmConfig, model: str | None) -> None:
     """See that an agent can think as it is told; raises Invalid, naming what cannot be."""
     named = {f"models.{use}": name for use, name in config.models.items()}
     for field, name in {**named, **({"model": model} if model else {})}.items():
         try:
-            require_model(models, name)
+            require_usable_model(models, name)
         except Invalid as error:
             raise Invalid(error.message, field=field, cure=error.cure) from error
         if config.private and not models.get(name).info.private:
@@ -246,7 +248,7 @@ def _change(runtime: Runtime, alter: Alter, version: int | None) -> StoredPrefer
     attempts = ATTEMPTS if version is None else 1
     while True:
         attempts -= 1
-        stored = current(runtime)
+        stored = current_preferences(runtime)
         _require_version(stored, version)
         wanted = alter(stored.preferences)
         try:
@@ -279,7 +281,7 @@ def _leads(
     reference: str, aliases: Mapping[str, str], providers: Mapping[str, ProviderState]
 ) -> bool:
     try:
-        resolve_reference(reference, aliases, providers, field="")
+        resolve_model_reference(reference, aliases, providers, field="")
     except Invalid:
         return False
     return True
@@ -294,12 +296,12 @@ def _require_version(stored: StoredPreferences, version: int | None) -> None:
         )
 
 
-def _providers(directory: Directory | None) -> dict[str, ProviderState]:
-    return {state.name: state for state in directory_of(directory).providers()}
+def _providers(directory: ProviderDirectory | None) -> dict[str, ProviderState]:
+    return {state.name: state for state in require_provider_directory(directory).providers()}
 
 
 def _provider(
-    directory: Directory | None, name: str, changes: Mapping[str, Any], key: str | None
+    directory: ProviderDirectory | None, name: str, changes: Mapping[str, Any], key: str | None
 ) -> ProviderState:
     """The provider that is to be changed, if it can have such a key."""
     known = _providers(directory).get(name)
@@ -329,7 +331,7 @@ def _with_key(
     if key:
         if there == configured and before.key_origin is None:
             return change
-        return change.replaced(key_origin=there, key_seal=seal(there, key))
+        return change.replaced(key_origin=there, key_seal=key_origin_seal(there, key))
     moved = there != origin_of(before.base_url or known.configured_url)
     if moved and key is None and known.has_key and there != (before.key_origin or configured):
         raise Invalid(
@@ -370,7 +372,7 @@ def _keep_key(secrets: Secrets | None, name: str, key: str) -> None:
     secrets.put(name, key)
 
 
-def require_model(models: Models, name: str | None) -> None:
+def require_usable_model(models: Models, name: str | None) -> None:
     """See that an agent's model can be used here; raises Invalid, naming what is missing."""
     if name is None:
         return

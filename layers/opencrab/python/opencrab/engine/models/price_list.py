@@ -8,15 +8,19 @@ from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 from typing import Protocol
 
-from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
+from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.models.preferences import DatedPrice
 from opencrab.domain.models.price_check import Fall, NewPrices
 from opencrab.domain.money.budget import Price
 from opencrab.domain.value import Value
-from opencrab.engine.models.preferences import change_prices, current, directory_of
+from opencrab.engine.models.preferences import (
+    change_model_prices,
+    current_preferences,
+    require_provider_directory,
+)
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_of
 
 PRICE_ROW = "price_row"
@@ -26,7 +30,7 @@ KEPT = timedelta(days=400)
 _AT_ONCE = 20
 
 
-class Fetch(Protocol):
+class FetchPrices(Protocol):
     """Asks the public list what known models cost now; `limits` are their most input tokens.
 
     Raises Unavailable and Invalid where there is no list that can be used.
@@ -52,16 +56,16 @@ class PriceRow(Value):
         return f"{stable_id(self.name)}-{self.since.isoformat()}"
 
 
-def fetch_public_prices(runtime: Runtime, fetch: Fetch) -> tuple[int, Mapping[str, Fall]]:
+def fetch_public_prices(runtime: Runtime, fetch: FetchPrices) -> tuple[int, Mapping[str, Fall]]:
     """Take over what the public list says, and keep a row for each price that changed.
 
     The number of prices taken, and those that fall too far and changed nothing. Raises Unavailable
     and Invalid as `fetch`; prices then stay as they are.
     """
-    infos = directory_of(runtime.directory).infos()
+    infos = require_provider_directory(runtime.directory).infos()
     known = {info.name: info.price for info in infos}
     newest = fetch(known, {info.name: info.max_input_tokens for info in infos})
-    stored = current(runtime)
+    stored = current_preferences(runtime)
     before = stored.preferences.prices
     # Where our own price list is dearer, the public one never comes to what is known.
     new = {
@@ -71,13 +75,13 @@ def fetch_public_prices(runtime: Runtime, fetch: Fetch) -> tuple[int, Mapping[st
     }
     refused = dict(newest.refused)
     if new:
-        stored, low = change_prices(runtime, new)
+        stored, low = change_model_prices(runtime, new)
         refused |= low
     _keep(runtime, stored.preferences.prices, known)
     return len(new.keys() - refused.keys()), refused
 
 
-def price_on(facts: Facts, name: str, day: date, *, now: Price | None) -> Price | None:
+def price_on_day(facts: Documents, name: str, day: date, *, now: Price | None) -> Price | None:
     """What a model cost on a day; `now` is what it costs today, for days since the last row."""
     rows = list(_rows(facts, name))
     if not rows:
@@ -96,7 +100,7 @@ def _keep(
 
     They tell what calls are charged, which is more than what is public where settings say so.
     """
-    facts, price = runtime.home.facts, directory_of(runtime.directory).price
+    facts, price = runtime.home.facts, require_provider_directory(runtime.directory).price
     last = {row.name: row.price for row in map(_row, _pages(facts))}
     missing = [
         PriceRow(name=name, since=dated.as_of, price=charged, before=known.get(name))
@@ -112,7 +116,7 @@ def _keep(
         facts.commit(*(fact.replaced(version=0) for fact in made))
 
 
-def _rows(facts: Facts, name: str) -> Iterator[PriceRow]:
+def _rows(facts: Documents, name: str) -> Iterator[PriceRow]:
     first = f"{stable_id(name)}-"
     for fact in _pages(facts, first):
         if not fact.id.startswith(first):
@@ -120,9 +124,9 @@ def _rows(facts: Facts, name: str) -> Iterator[PriceRow]:
         yield _row(fact)
 
 
-def _row(fact: Fact) -> PriceRow:
+def _row(fact: Document) -> PriceRow:
     return fact.read(PriceRow)
 
 
-def _pages(facts: Facts, after: str = "") -> Iterator[Fact]:
+def _pages(facts: Documents, after: str = "") -> Iterator[Document]:
     return all_of(facts, INSTALLATION_FACTS, PRICE_ROW, after=after)

@@ -12,13 +12,13 @@ from datetime import datetime
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Invalid
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.models.fault import Course, Fault
+from opencrab.domain.models.fault import Fault, FaultResponse
 from opencrab.domain.models.health import BreakerState
 from opencrab.domain.models.optimization import Leave
-from opencrab.domain.models.routing import Basis, Lot, ModelChosen, Use
+from opencrab.domain.models.routing import ModelAssignment, ModelChosen, RoutingBasis, Use
 from opencrab.domain.models.traffic_split import Mix
-from opencrab.domain.statistics.hash_bucket import draw_bucket
-from opencrab.domain.turn.transcript import Attempt
+from opencrab.domain.statistics.hash_bucket import draw_hash_bucket
+from opencrab.domain.turn.transcript import ModelAttempt
 from opencrab.ports.models.model import ChatModel, Models, choices
 
 RETRIES = 2
@@ -41,7 +41,7 @@ _CHOSEN_BY = {
 
 
 @dataclass(frozen=True)
-class Pick:
+class ModelPick:
     """The model to ask now.
 
     `again` is how many times it failed in this step already; `probe` is its provider's health when
@@ -54,10 +54,10 @@ class Pick:
     health: BreakerState | None = None
 
 
-def leader(
+def leading_model(
     models: Models,
     use: Use,
-    basis: Basis,
+    basis: RoutingBasis,
     choices: Sequence[ModelChosen],
     task_type: str = "",
 ) -> tuple[ChatModel, str]:
@@ -73,11 +73,11 @@ def leader(
         return models.get(chosen.model), chosen.by
     except Invalid as error:
         if chosen.by == "turn":
-            return leader(models, use, basis, (), task_type)
+            return leading_model(models, use, basis, (), task_type)
         if chosen.by == "session":
-            return leader(models, use, basis.replaced(session={}), (), task_type)
+            return leading_model(models, use, basis.replaced(session={}), (), task_type)
         if chosen.by == "learned":
-            return leader(models, use, basis.replaced(lots=()), (), task_type)
+            return leading_model(models, use, basis.replaced(lots=()), (), task_type)
         where = _CHOSEN_BY.get(chosen.by)
         if where is None:
             raise
@@ -85,7 +85,7 @@ def leader(
         raise Invalid(message, field="model", cure=error.cure) from None
 
 
-def candidates(models: Models, leader: ChatModel, agent: Agent) -> tuple[ChatModel, ...]:
+def fallback_models(models: Models, leader: ChatModel, agent: Agent) -> tuple[ChatModel, ...]:
     """The chosen model and who may take its place, first to last.
 
     A private model is replaced by private ones only, and a private agent thinks with no other. Who
@@ -108,12 +108,12 @@ def candidates(models: Models, leader: ChatModel, agent: Agent) -> tuple[ChatMod
     return tuple(distinct.values())
 
 
-def pick(
+def pick_model(
     listed: Sequence[ChatModel],
-    attempts: Sequence[Attempt],
+    attempts: Sequence[ModelAttempt],
     health: Mapping[str, BreakerState],
     now: datetime,
-) -> Pick | None:
+) -> ModelPick | None:
     """Whom to ask now; None when everybody has had their chance.
 
     One that turned the request away is asked again a few times. Then come the others: not those of
@@ -122,22 +122,22 @@ def pick(
     last = attempts[-1] if attempts else None
     by_name = {model.info.name: model for model in listed}
     if last is not None:
-        if last.fault.course is Course.STOP:
+        if last.fault.course is FaultResponse.STOP:
             return None
         failures = _failures(attempts, last.model)
         again = by_name.get(last.model)
-        if again is not None and last.fault.course is Course.RETRY and failures <= RETRIES:
-            return Pick(again, failures)
+        if again is not None and last.fault.course is FaultResponse.RETRY and failures <= RETRIES:
+            return ModelPick(again, failures)
     rest = _untried_models(listed, attempts)
     well = [model for model in rest if not _is_paused(model, health, now)]
     for model in (*well, *rest):
         known = health.get(model.info.provider)
         probe = known if known is not None and known.needs_probe(now) else None
-        return Pick(model, probe=probe)
+        return ModelPick(model, probe=probe)
     return _once_more(by_name, attempts)
 
 
-def wait_seconds(pick_: Pick, turn_id: str, asked_for: float | None) -> int:
+def seconds_before_retry(pick_: ModelPick, turn_id: str, asked_for: float | None) -> int:
     """How long to wait before a model is asked again, in whole seconds; 0 for a first try.
 
     Twice as long each time, with up to a quarter more so that not all come back at once, and never
@@ -161,7 +161,9 @@ def _find_model(models: Models, name: str) -> ChatModel | None:
         return None
 
 
-def _untried_models(listed: Sequence[ChatModel], attempts: Sequence[Attempt]) -> list[ChatModel]:
+def _untried_models(
+    listed: Sequence[ChatModel], attempts: Sequence[ModelAttempt]
+) -> list[ChatModel]:
     failed = {attempt.model for attempt in attempts}
     ill = {a.model.partition(":")[0] for a in attempts if a.fault.is_illness}
     return [
@@ -176,7 +178,9 @@ def _is_paused(model: ChatModel, health: Mapping[str, BreakerState], now: dateti
     return known is not None and known.is_paused(now)
 
 
-def _once_more(by_name: Mapping[str, ChatModel], attempts: Sequence[Attempt]) -> Pick | None:
+def _once_more(
+    by_name: Mapping[str, ChatModel], attempts: Sequence[ModelAttempt]
+) -> ModelPick | None:
     """The last one once more, if what failed may pass by itself.
 
     What cannot be understood counts in the whole step, whoever said it.
@@ -189,15 +193,17 @@ def _once_more(by_name: Mapping[str, ChatModel], attempts: Sequence[Attempt]) ->
     if last.fault is Fault.NONSENSE:
         misread = sum(attempt.fault is Fault.NONSENSE for attempt in attempts)
         again = misread <= NONSENSE_RETRIES and failures <= RETRIES
-        return Pick(model, failures) if again else None
-    return Pick(model, failures) if failures <= LAST_RETRIES else None
+        return ModelPick(model, failures) if again else None
+    return ModelPick(model, failures) if failures <= LAST_RETRIES else None
 
 
-def _failures(attempts: Sequence[Attempt], model: str) -> int:
+def _failures(attempts: Sequence[ModelAttempt], model: str) -> int:
     return sum(attempt.model == model for attempt in attempts)
 
 
-def lots(models: Models, agent: Agent, mixes: Iterable[Mix], turn_id: str) -> tuple[Lot, ...]:
+def draw_models_for_turn(
+    models: Models, agent: Agent, mixes: Iterable[Mix], turn_id: str
+) -> tuple[ModelAssignment, ...]:
     """What a turn draws: the same whoever asks, and nothing where no model of a mix is left.
 
     A lot's probability is that of its model, by however many aliases that one is in the mix. An
@@ -208,7 +214,7 @@ def lots(models: Models, agent: Agent, mixes: Iterable[Mix], turn_id: str) -> tu
     return tuple(_draw_lots(models, agent, mixes, turn_id))
 
 
-def shares(models: Models, agent: Agent, mix: Mix) -> dict[str, float]:
+def mix_shares(models: Models, agent: Agent, mix: Mix) -> dict[str, float]:
     """How likely each alias of a mix is now; {} where none of them can be asked.
 
     Only those count that the agent may still choose itself (`choices`); they share what the others
@@ -217,16 +223,20 @@ def shares(models: Models, agent: Agent, mix: Mix) -> dict[str, float]:
     return _shares(mix, choices(models, agent, mix.weights))
 
 
-def _draw_lots(models: Models, agent: Agent, mixes: Iterable[Mix], turn_id: str) -> Iterator[Lot]:
+def _draw_lots(
+    models: Models, agent: Agent, mixes: Iterable[Mix], turn_id: str
+) -> Iterator[ModelAssignment]:
     for mix in mixes:
         known = choices(models, agent, mix.weights)
         left = _shares(mix, known)
         if not left:
             continue
-        alias = draw_bucket(left, "model", turn_id, mix.subject)
+        alias = draw_hash_bucket(left, "model", turn_id, mix.subject)
         name = known[alias].name
         same = sum(share for other, share in left.items() if known[other].name == name)
-        yield Lot(use=mix.purpose, task_type=mix.task_type, model=alias, probability=min(same, 1.0))
+        yield ModelAssignment(
+            use=mix.purpose, task_type=mix.task_type, model=alias, probability=min(same, 1.0)
+        )
 
 
 def _shares(mix: Mix, known: Container[str]) -> dict[str, float]:

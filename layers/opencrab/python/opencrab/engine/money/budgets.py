@@ -3,13 +3,19 @@
 from dataclasses import dataclass
 
 from opencrab.domain.agents.agent import Agent
-from opencrab.domain.money.budget import INSTALLATION, LIMITS, Limits, agent_scope, heartbeat_scope
+from opencrab.domain.money.budget import (
+    INSTALLATION,
+    LIMITS,
+    Limits,
+    agent_budget_scope,
+    heartbeat_budget_scope,
+)
 from opencrab.domain.value import MicroUsd
 from opencrab.engine.runtime import Runtime
 
 
 @dataclass(frozen=True)
-class Drawn:
+class BudgetUse:
     """What is drawn today from one budget, what was given back taken off; its limit."""
 
     scope: str
@@ -25,10 +31,10 @@ class BudgetLimits:
     configured: Limits
     changed: tuple[str, ...]
     day: str
-    drawn: tuple[Drawn, ...]
+    drawn: tuple[BudgetUse, ...]
 
 
-def budgets(runtime: Runtime, agent: Agent | None = None) -> BudgetLimits:
+def budget_limits(runtime: Runtime, agent: Agent | None = None) -> BudgetLimits:
     """The budgets of the installation, and of one agent too, as they stand today (UTC)."""
     configured, changes = runtime.rules.limits, runtime.home.budgets.limits()
     limits = configured.changed(changes)
@@ -36,15 +42,15 @@ def budgets(runtime: Runtime, agent: Agent | None = None) -> BudgetLimits:
     most = {INSTALLATION: limits.installation_day_micro_usd}
     if agent is not None:
         of_agent = limits.agent_day(agent.day_limit_micro_usd)
-        most[agent_scope(agent.id)] = of_agent
-        most[heartbeat_scope(agent.id)] = of_agent * limits.heartbeat_percent // 100
+        most[agent_budget_scope(agent.id)] = of_agent
+        most[heartbeat_budget_scope(agent.id)] = of_agent * limits.heartbeat_percent // 100
     return BudgetLimits(
         limits=limits,
         configured=configured,
         changed=tuple(name for name in LIMITS if name in changes),
         day=day,
         drawn=tuple(
-            Drawn(scope, runtime.home.budgets.drawn(scope, day), limit)
+            BudgetUse(scope, runtime.home.budgets.drawn(scope, day), limit)
             for scope, limit in most.items()
         ),
     )

@@ -5,7 +5,7 @@ from opencrab.domain.value import MicroUsd
 from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
 
 
-def reservation(info: ModelInfo, request: ChatRequest, body: bytes) -> MicroUsd:
+def model_call_reservation(info: ModelInfo, request: ChatRequest, body: bytes) -> MicroUsd:
     """An upper bound of a call's cost; raises Invalid for a model whose price is unknown.
 
     No token is shorter than one byte of UTF-8. Pictures are counted as their vendor does; what the

@@ -13,22 +13,22 @@ from typing import Protocol
 from pydantic import Field
 
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.agents.event import Happening
+from opencrab.domain.agents.event import AgentEvent
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import GOAL, Goal, goal_id_of
 from opencrab.domain.turn.turn import UNASKED, Trigger
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import MicroUsd, Value
-from opencrab.engine.agents.vital_signs import keep_event, stored_signs
-from opencrab.engine.autonomy.heartbeat import deliver_beat
-from opencrab.engine.autonomy.sweep import admit_due, sweep
-from opencrab.engine.conversation.delivery import deliver
+from opencrab.engine.agents.vital_signs import queue_event_for_heartbeat, stored_vital_signs
+from opencrab.engine.autonomy.heartbeat import deliver_heartbeat
+from opencrab.engine.autonomy.sweep import admit_due_items, sweep
+from opencrab.engine.conversation.delivery import deliver_utterance
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.background import run_background
+from opencrab.engine.turn.background import run_background_turn
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.paging import all_of, paginate
 from opencrab.ports.turn.journal import Journal
@@ -47,7 +47,7 @@ _KINDS = ("world.bounty", "world.review", "world.broken_dependency", "speech")
 _OPPORTUNITIES = 3
 
 
-class Days(Protocol):
+class SimulatedClock(Protocol):
     """A clock that stands still until it is moved on."""
 
     def now(self) -> datetime:
@@ -57,7 +57,7 @@ class Days(Protocol):
         """Let time pass."""
 
 
-class Lived(Value):
+class SimulatedLife(Value):
     """What one agent did; `idle_share` is how many of its beats found nothing to do."""
 
     beats: int = 0
@@ -72,7 +72,7 @@ class Lived(Value):
     status: str = "active"
 
 
-class Simulated(Value):
+class SimulationResult(Value):
     """What all agents did, and each of them."""
 
     agents: int
@@ -85,10 +85,10 @@ class Simulated(Value):
     model_calls_without_reason: int
     spend_micro_usd: MicroUsd
     goals_by_source: dict[str, int]
-    by_agent: dict[str, Lived]
+    by_agent: dict[str, SimulatedLife]
 
 
-class Woken(Value):
+class SimulatedTurn(Value):
     """A turn that asked a model: when it began, what woke it, and the goal or task it served."""
 
     id: str
@@ -115,7 +115,7 @@ class SimulatedWorld:
             if chance >= _PER_HOUR:
                 continue
             kind = _KINDS[int(chance * _CHANCES) % len(_KINDS)]
-            event = Happening(
+            event = AgentEvent(
                 id=f"{hour:06d}-{place:04d}",
                 type=kind,
                 source="world",
@@ -124,13 +124,13 @@ class SimulatedWorld:
                 opportunity=kind in _KINDS[:_OPPORTUNITIES],
                 at=self._runtime.clock.now(),
             )
-            if keep_event(self._runtime, agent_id, event):
+            if queue_event_for_heartbeat(self._runtime, agent_id, event):
                 self.told[agent_id].append(event.at)
 
 
-def simulate(
-    runtime: Runtime, clock: Days, names: dict[str, str], *, hours: float, seed: int
-) -> Simulated:
+def simulate_day(
+    runtime: Runtime, clock: SimulatedClock, names: dict[str, str], *, hours: float, seed: int
+) -> SimulationResult:
     """Let agents live; `names` are theirs by their ids."""
     agent_ids, world = tuple(names), SimulatedWorld(runtime, seed)
     end, hour = clock.now() + timedelta(hours=hours), 0
@@ -148,7 +148,7 @@ def simulate(
     return _together(by_agent, hours, seed)
 
 
-def _pass_minute(runtime: Runtime, clock: Days) -> None:
+def _pass_minute(runtime: Runtime, clock: SimulatedClock) -> None:
     """Go from beat to beat until the next sweep."""
     until = clock.now() + _MINUTE
     for moment in _beats_until(runtime.home.facts, until):
@@ -158,7 +158,7 @@ def _pass_minute(runtime: Runtime, clock: Days) -> None:
     clock.advance(max((until - clock.now()).total_seconds(), 0.0))
 
 
-def _beats_until(facts: Facts, until: datetime) -> list[datetime]:
+def _beats_until(facts: Documents, until: datetime) -> list[datetime]:
     due = facts.due(VITALS, until, MOST_AGENTS)
     return sorted({fact.due_at for fact in due if fact.due_at is not None})
 
@@ -167,13 +167,13 @@ def _work(runtime: Runtime) -> None:
     """Handle everything that can be handled now."""
     home = runtime.home
     handled: tuple[tuple[Queue, Callable[[Delivery], MessageOutcome]], ...] = (
-        (home.beats, lambda each: deliver_beat(runtime, each)),
+        (home.beats, lambda each: deliver_heartbeat(runtime, each)),
         (home.turns, lambda each: run_turn(runtime, each, Pace())),
-        (home.deliveries, lambda each: deliver(runtime, each)),
-        (home.compactions, lambda each: run_background(runtime, each, Pace())),
+        (home.deliveries, lambda each: deliver_utterance(runtime, each)),
+        (home.compactions, lambda each: run_background_turn(runtime, each, Pace())),
     )
     while any(_drain_queue(runtime.rules, queue, handle) for queue, handle in handled):
-        admit_due(runtime)
+        admit_due_items(runtime)
 
 
 def _drain_queue(rules: Rules, queue: Queue, handle: Callable[[Delivery], MessageOutcome]) -> bool:
@@ -188,8 +188,8 @@ def _drain_queue(rules: Rules, queue: Queue, handle: Callable[[Delivery], Messag
             queue.done(delivery.receipt)
 
 
-def without_reason(
-    turns: Iterable[Woken], told: Iterable[datetime], goals: Mapping[str, Goal]
+def turns_without_reason(
+    turns: Iterable[SimulatedTurn], told: Iterable[datetime], goals: Mapping[str, Goal]
 ) -> set[str]:
     """The ids of turns that nothing in the world accounts for.
 
@@ -216,20 +216,20 @@ def _was_open(goal: Goal | None, at: datetime) -> bool:
     return goal.ended_at is None or at <= goal.ended_at
 
 
-def _agent_summary(home: Home, agent_id: str, told: list[datetime]) -> Lived:
-    stored = stored_signs(home.facts, agent_id)
+def _agent_summary(home: Home, agent_id: str, told: list[datetime]) -> SimulatedLife:
+    stored = stored_vital_signs(home.facts, agent_id)
     if stored is None:
-        return Lived()
+        return SimulatedLife()
     signs, rows = stored.read(VitalSigns), _rows(home.usage, agent_id)
     goals = _goals(home.facts, agent_id)
     turns = {row.turn_id: row for row in rows}
-    unreasoned = without_reason(
+    unreasoned = turns_without_reason(
         [_woken(home.journal, row) for row in turns.values()],
         told,
         {goal.id: goal for goal in goals},
     )
     sources = Counter(goal.source.value for goal in goals)
-    return Lived(
+    return SimulatedLife(
         beats=signs.beats,
         idle_beats=signs.idle,
         idle_share=_share(signs.idle, signs.beats),
@@ -247,23 +247,23 @@ def _rows(usage: UsageLedger, agent_id: str) -> list[UsageRow]:
     return list(paginate(usage.rows, agent_id, limit=_PAGE))
 
 
-def _woken(journal: Journal, row: UsageRow) -> Woken:
+def _woken(journal: Journal, row: UsageRow) -> SimulatedTurn:
     """The turn of a call; of one whose header is gone only what the row says."""
     try:
         turn = journal.header(row.turn_id)
     except NotFound:
-        return Woken(id=row.turn_id, at=row.at, trigger=row.trigger)
-    return Woken(id=turn.id, at=turn.created_at, trigger=turn.trigger, task=turn.task)
+        return SimulatedTurn(id=row.turn_id, at=row.at, trigger=row.trigger)
+    return SimulatedTurn(id=turn.id, at=turn.created_at, trigger=turn.trigger, task=turn.task)
 
 
-def _goals(facts: Facts, agent_id: str) -> list[Goal]:
+def _goals(facts: Documents, agent_id: str) -> list[Goal]:
     return [fact.read(Goal) for fact in all_of(facts, agent_id, GOAL)]
 
 
-def _together(by_agent: dict[str, Lived], hours: float, seed: int) -> Simulated:
+def _together(by_agent: dict[str, SimulatedLife], hours: float, seed: int) -> SimulationResult:
     lives = tuple(by_agent.values())
     sources = sum((Counter(life.goals) for life in lives), Counter[str]())
-    return Simulated(
+    return SimulationResult(
         agents=len(lives),
         hours=hours,
         seed=seed,

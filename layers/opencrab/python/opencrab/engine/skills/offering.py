@@ -6,12 +6,12 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from opencrab.domain.agents.agent_state import Mind, is_enabled
+from opencrab.domain.agents.agent_state import AgentState, is_skill_enabled
 from opencrab.domain.errors import Changed
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, StandardSkill
-from opencrab.domain.text.terms import telling
+from opencrab.domain.text.terms import content_terms
 from opencrab.domain.value import Language
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.skills import StandardSkills
 
 INDEX_BYTES = 3_000
@@ -44,7 +44,7 @@ _CUT = {
 }
 
 
-class Had(NamedTuple):
+class OfferedSkill(NamedTuple):
     """A skill that counts for an agent: how it is told of, and in which situations it fits."""
 
     name: str
@@ -61,17 +61,21 @@ class SkillIndex(NamedTuple):
     text: str
 
 
-def had(standard: Sequence[StandardSkill], mind: Mind) -> tuple[Had, ...]:
+def skills_of_agent(
+    standard: Sequence[StandardSkill], mind: AgentState
+) -> tuple[OfferedSkill, ...]:
     """The skills that count: standard ones that are switched on, then those that were acquired."""
     trying = {skill.name for skill in mind.skills if skill.on_trial}
     shipped = [
-        Had(one.name, one.descriptions, one.situation_pattern, one.name in trying, is_shipped=True)
+        OfferedSkill(
+            one.name, one.descriptions, one.situation_pattern, one.name in trying, is_shipped=True
+        )
         for one in standard
-        if is_enabled(one, mind)
+        if is_skill_enabled(one, mind)
     ]
     names = {one.name for one in standard}
     acquired = [
-        Had(
+        OfferedSkill(
             skill.name,
             {Language.EN: skill.description},
             skill.situation_pattern,
@@ -85,7 +89,7 @@ def had(standard: Sequence[StandardSkill], mind: Mind) -> tuple[Had, ...]:
     return (*shipped, *acquired)
 
 
-def index(skills: Iterable[Had], language: Language) -> SkillIndex:
+def skill_index(skills: Iterable[OfferedSkill], language: Language) -> SkillIndex:
     """Names and descriptions of the skills that an agent has, but for those on trial.
 
     Those come where they fit, so that withholding one changes nothing of what is said here.
@@ -106,13 +110,15 @@ def index(skills: Iterable[Had], language: Language) -> SkillIndex:
     return SkillIndex(tuple(skill.name for skill in told), "\n".join(lines))
 
 
-def fitting(skills: Iterable[Had], text: str, limit: int = 2) -> tuple[str, ...]:
+def skills_fitting_message(
+    skills: Iterable[OfferedSkill], text: str, limit: int = 2
+) -> tuple[str, ...]:
     """The skills that fit a message by their descriptions and situations, best first.
 
     Of those that fit alike, one that is on trial comes after all others.
     """
     read = text[:_READ_CHARACTERS]
-    heard, folded = telling(read), _normalize_text(read)
+    heard, folded = content_terms(read), _normalize_text(read)
     scored = (
         (_score(heard, folded, skill.descriptions.values(), skill.pattern), skill)
         for skill in skills
@@ -123,8 +129,8 @@ def fitting(skills: Iterable[Had], text: str, limit: int = 2) -> tuple[str, ...]
     return tuple(name for _, _, name in found[:limit])
 
 
-def text_of(
-    name: str, standard: StandardSkills, facts: Facts, agent_id: str, language: Language
+def skill_text(
+    name: str, standard: StandardSkills, facts: Documents, agent_id: str, language: Language
 ) -> str | None:
     """What a skill says, as much as may be loaded; None where it does not count."""
     shipped = standard.find(name)
@@ -137,7 +143,7 @@ def text_of(
     return _truncate_text(skill.guidance, language)
 
 
-def count_use(facts: Facts, agent_id: str, names: Iterable[str], now: datetime) -> None:
+def count_skill_use(facts: Documents, agent_id: str, names: Iterable[str], now: datetime) -> None:
     """Count the use of acquired skills, as well as it can be done beside everybody else."""
     for name in sorted(set(names)):
         for _ in range(_TRIES):
@@ -167,8 +173,10 @@ def _sought(
     """What a skill is sought by, worked out once: situations with their words, and all words."""
     alternatives = [part.strip() for part in pattern.split("|")[:_ALTERNATIVES]]
     folded = [_normalize_text(part) for part in alternatives if part]
-    situations = tuple((part, telling(part) if part.isascii() else _NO_WORDS) for part in folded)
-    return situations, telling(" ".join((*descriptions, *alternatives)))
+    situations = tuple(
+        (part, content_terms(part) if part.isascii() else _NO_WORDS) for part in folded
+    )
+    return situations, content_terms(" ".join((*descriptions, *alternatives)))
 
 
 def _is_named(situation: tuple[str, frozenset[str]], heard: frozenset[str], folded: str) -> bool:

@@ -4,22 +4,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from opencrab.domain.agents.agent_state import MIND, Mind, is_enabled
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.agents.agent_state import MIND, AgentState, is_skill_enabled
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, Refused
-from opencrab.domain.learning.change import AdjustmentKind, Subject, with_pin, without_pin
+from opencrab.domain.learning.change import AdjustmentKind, LearnedSubject, with_pin, without_pin
 from opencrab.domain.learning.skill_lifecycle import (
-    Lesson,
-    Teaching,
+    SkillLesson,
+    SkillTeaching,
     approve_skill,
     index_skill,
     no_skill,
     owner_skill,
     place_candidate,
-    require_room,
+    require_skill_room,
     restore_skill,
     retire_skill,
-    takes_room,
+    takes_skill_room,
     teach_skill,
     toggle_skill,
 )
@@ -34,7 +34,7 @@ from opencrab.engine.runtime import Runtime
 
 _TRIES = 5
 
-Changing = TypeVar("Changing", AcquiredSkill, Mind)
+Changing = TypeVar("Changing", AcquiredSkill, AgentState)
 Change = Callable[[AcquiredSkill | None], AcquiredSkill]
 Pinning = Callable[[AcquiredSkill], bool]
 """Whether a skill, as it is after a change, is kept as it is whatever the evidence says."""
@@ -49,7 +49,7 @@ class SkillState:
 
 
 @dataclass(frozen=True)
-class Keeper:
+class SkillOwner:
     """An owner who decides on one agent's skills.
 
     Changes are repeated on what is stored by then; an agent that retired has none any more.
@@ -78,7 +78,7 @@ class Keeper:
         return _acquired_skill_entry(found[1])
 
     def put(
-        self, what: Lesson, *, version: int | None = None, only_new: bool = False
+        self, what: SkillLesson, *, version: int | None = None, only_new: bool = False
     ) -> SkillState:
         """Create a skill, or replace one: it needs no approval, since an owner wrote it."""
         self._require_free(what.name)
@@ -88,7 +88,9 @@ class Keeper:
                 raise Conflict(
                     f"there is a skill {what.name!r}", field="name", cure="replace it with PUT"
                 )
-            teaching = Teaching(source_type=SourceType.FEEDBACK, taught_by=self.owner, vouched=True)
+            teaching = SkillTeaching(
+                source_type=SourceType.FEEDBACK, taught_by=self.owner, vouched=True
+            )
             skill = teach_skill(stored, what, teaching, self.runtime.clock.now())
             return owner_skill(skill, self.owner)
 
@@ -140,7 +142,7 @@ class Keeper:
         """Change an acquired skill together with the mind that knows of it."""
         self._require_living()
 
-        def changed() -> tuple[AcquiredSkill, list[Fact]]:
+        def changed() -> tuple[AcquiredSkill, list[Document]]:
             found = self._stored(name)
             stored = found[1] if found else None
             _require_version(stored, version)
@@ -150,9 +152,9 @@ class Keeper:
             if skill == stored:
                 return skill, self._minding(known, mind, after)
             skill = place_candidate(skill, after, self.runtime.rules.trials)
-            if takes_room(stored, skill):
+            if takes_skill_room(stored, skill):
                 others = (each for _, each in self._page() if each.name != name)
-                require_room(others, skill)
+                require_skill_room(others, skill)
             fact = found[0].holding(skill) if found else self._new(SKILL, name, skill)
             return skill, [fact, *self._minding(known, mind, index_skill(after, skill))]
 
@@ -161,15 +163,15 @@ class Keeper:
     def _switch(self, standard: StandardSkill, on: bool | None) -> SkillState:  # noqa: FBT001 - three-valued
         self._require_living()
 
-        def changed() -> tuple[Mind, list[Fact]]:
+        def changed() -> tuple[AgentState, list[Document]]:
             known, mind = self._mind()
-            wanted = not is_enabled(standard, mind) if on is None else on
+            wanted = not is_skill_enabled(standard, mind) if on is None else on
             after = _set_skill_enabled(mind, standard, on=wanted)
             return after, self._minding(known, mind, after)
 
         return _standing(standard, self._committed(changed))
 
-    def _committed(self, change: Callable[[], tuple[Changing, list[Fact]]]) -> Changing:
+    def _committed(self, change: Callable[[], tuple[Changing, list[Document]]]) -> Changing:
         """What a change comes to, made again where somebody else was faster."""
         for _ in range(_TRIES - 1):
             try:
@@ -178,28 +180,30 @@ class Keeper:
                 continue
         return self._written(*change())
 
-    def _written(self, outcome: Changing, facts: list[Fact]) -> Changing:
+    def _written(self, outcome: Changing, facts: list[Document]) -> Changing:
         if facts:
             self.runtime.home.facts.commit(*facts)
         return outcome
 
-    def _minding(self, known: Fact | None, mind: Mind, after: Mind) -> list[Fact]:
+    def _minding(
+        self, known: Document | None, mind: AgentState, after: AgentState
+    ) -> list[Document]:
         if after == mind:
             return []
         return [known.holding(after) if known else self._new(MIND, MIND, after)]
 
-    def _new(self, kind: str, fact_id: str, value: AcquiredSkill | Mind) -> Fact:
+    def _new(self, kind: str, fact_id: str, value: AcquiredSkill | AgentState) -> Document:
         return new_fact(self.agent_id, kind, fact_id, value)
 
-    def _mind(self) -> tuple[Fact | None, Mind]:
+    def _mind(self) -> tuple[Document | None, AgentState]:
         fact = self.runtime.home.facts.get(self.agent_id, MIND, MIND)
-        return fact, fact.read(Mind) if fact else Mind()
+        return fact, fact.read(AgentState) if fact else AgentState()
 
-    def _stored(self, name: str) -> tuple[Fact, AcquiredSkill] | None:
+    def _stored(self, name: str) -> tuple[Document, AcquiredSkill] | None:
         fact = self.runtime.home.facts.get(self.agent_id, SKILL, name)
         return None if fact is None else (fact, fact.read(AcquiredSkill))
 
-    def _page(self) -> list[tuple[Fact, AcquiredSkill]]:
+    def _page(self) -> list[tuple[Document, AcquiredSkill]]:
         page = self.runtime.home.facts.page(self.agent_id, SKILL, limit=SKILLS_KEPT + 1)
         return [(fact, fact.read(AcquiredSkill)) for fact in page]
 
@@ -227,16 +231,16 @@ class Keeper:
             raise Refused(f"{name!r} is a standard skill: {why}", field="name")
 
 
-def _standing(skill: StandardSkill, mind: Mind) -> SkillState:
-    return SkillState(skill, is_enabled(skill, mind))
+def _standing(skill: StandardSkill, mind: AgentState) -> SkillState:
+    return SkillState(skill, is_skill_enabled(skill, mind))
 
 
 def _acquired_skill_entry(skill: AcquiredSkill) -> SkillState:
     return SkillState(skill, skill.status.is_live)
 
 
-def _set_skill_pin(mind: Mind, name: str, *, pinned: bool) -> Mind:
-    subject = Subject(kind=AdjustmentKind.SKILL, name=name)
+def _set_skill_pin(mind: AgentState, name: str, *, pinned: bool) -> AgentState:
+    subject = LearnedSubject(kind=AdjustmentKind.SKILL, name=name)
     return with_pin(mind, subject) if pinned else without_pin(mind, subject)
 
 
@@ -256,7 +260,7 @@ def _require_version(stored: AcquiredSkill | None, version: int | None) -> None:
         )
 
 
-def _set_skill_enabled(mind: Mind, skill: StandardSkill, *, on: bool) -> Mind:
+def _set_skill_enabled(mind: AgentState, skill: StandardSkill, *, on: bool) -> AgentState:
     """A mind in which a standard skill is on or off; nothing is noted that holds by default."""
     disabled = {name for name in mind.disabled if name != skill.name}
     enabled = {name for name in mind.enabled if name != skill.name}

@@ -6,7 +6,7 @@ from typing import Any
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Audience, Line, LineKind, Utterance
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, Unavailable
 from opencrab.domain.turn.action import (
     ActionResult,
@@ -17,25 +17,25 @@ from opencrab.domain.turn.action import (
     Spoke,
 )
 from opencrab.domain.turn.record import (
+    ActionCall,
     ActionIntent,
     ApprovalRequest,
-    Call,
     CallResult,
     CallState,
     ModelIntent,
     ModelResult,
+    action_arguments,
     action_name,
-    called_with,
 )
 from opencrab.domain.turn.turn import TurnStatus
-from opencrab.domain.workspace.path import FOREIGN_NAME, NamedFile, name_key
+from opencrab.domain.workspace.path import FOREIGN_NAME, NamedFile, file_name_key
 from opencrab.engine.approvals import approvals
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.phrases import phrase
-from opencrab.engine.turn.call import Ready, call_result, check_call, context_of
-from opencrab.engine.turn.close import close, truncate_message
-from opencrab.engine.turn.large_result import within
-from opencrab.engine.turn.work import ASKING, Work
+from opencrab.engine.turn.call import ReadyCall, action_context, call_result, check_call
+from opencrab.engine.turn.close import close_turn, truncate_message
+from opencrab.engine.turn.large_result import spill_large_result
+from opencrab.engine.turn.work import ASKING, TurnWork
 from opencrab.ports.turn.action import one_line
 
 _LINE_ARGUMENTS = 1_000
@@ -45,7 +45,7 @@ _REASON = 300
 _INTENDED = {Effect.KEYED, Effect.ONCE}
 
 
-def act(work: Work, call: Call) -> None:
+def act(work: TurnWork, call: ActionCall) -> None:
     """Run the next call of the step, wait for its approval, or record why it does not run.
 
     Raises Stopped when the turn was asked to stop before the call.
@@ -76,7 +76,7 @@ def act(work: Work, call: Call) -> None:
     _wait(work, ready)
 
 
-def recover(work: Work) -> None:
+def settle_open_intent(work: TurnWork) -> None:
     """Settle the intent that a dead worker left open.
 
     A keyed action runs again under its old condition; everything else ends as unknown.
@@ -86,13 +86,13 @@ def recover(work: Work) -> None:
     # the second run finds the work done and changes nothing (docs/design/journal.md).
     if isinstance(intent, ActionIntent) and intent.effect is Effect.KEYED and call is not None:
         ready = check_call(work, call)
-        if isinstance(ready, Ready):
+        if isinstance(ready, ReadyCall):
             _finish(work, ready, intent.n, _run(work, ready, intent.prepared))
             return
-    settle_unknown(work)
+    settle_intent_as_unknown(work)
 
 
-def settle_unknown(work: Work, *, progress: bool = True) -> None:
+def settle_intent_as_unknown(work: TurnWork, *, progress: bool = True) -> None:
     """End the open intent as unknown, without running anything again.
 
     A model call was perhaps billed, so its reservation is its cost; of an action the model is told
@@ -111,8 +111,8 @@ def settle_unknown(work: Work, *, progress: bool = True) -> None:
         work.save(work.turn, record, lines=(_action_line(work, call, record),), progress=progress)
 
 
-def _ruling(work: Work, ready: Ready) -> approvals.ApprovalRuling:
-    return approvals.ruling(
+def _ruling(work: TurnWork, ready: ReadyCall) -> approvals.ApprovalRuling:
+    return approvals.approval_ruling(
         work.runtime.home.facts,
         work.profile.agent,
         ready.action.name,
@@ -123,13 +123,13 @@ def _ruling(work: Work, ready: Ready) -> approvals.ApprovalRuling:
     )
 
 
-def _was_asked(work: Work, call: Call) -> bool:
+def _was_asked(work: TurnWork, call: ActionCall) -> bool:
     """Whether a human was asked about this call and has not answered yet."""
     asked = work.transcript.approval
     return asked is not None and asked.call_id == call.id and work.transcript.decision is None
 
 
-def _begin(work: Work, ready: Ready, spend: tuple[Fact, ...]) -> None:
+def _begin(work: TurnWork, ready: ReadyCall, spend: tuple[Document, ...]) -> None:
     """Run a call that is allowed to; raises Changed when its grant was spent by somebody else."""
     effect = ready.action.effect
     # A grant is spent before anything runs and in the change that may be refused: a worker that
@@ -146,7 +146,7 @@ def _begin(work: Work, ready: Ready, spend: tuple[Fact, ...]) -> None:
         _finish(work, ready, work.next_n, _run(work, ready, {}))
 
 
-def _intend(work: Work, ready: Ready, spend: tuple[Fact, ...]) -> None:
+def _intend(work: TurnWork, ready: ReadyCall, spend: tuple[Document, ...]) -> None:
     call, action = ready.call, ready.action
     try:
         prepared = _prepare(work, ready)
@@ -168,7 +168,7 @@ def _intend(work: Work, ready: Ready, spend: tuple[Fact, ...]) -> None:
     _finish(work, ready, intent.n, _run(work, ready, prepared))
 
 
-def _transact(work: Work, ready: Ready) -> None:
+def _transact(work: TurnWork, ready: ReadyCall) -> None:
     """Run and commit in one; from the beginning again when a fact was changed meanwhile."""
     for _ in range(_TRIES):
         try:
@@ -181,24 +181,28 @@ def _transact(work: Work, ready: Ready) -> None:
     work.carry(record, _action_line(work, ready.call, record))
 
 
-def _prepare(work: Work, ready: Ready) -> dict[str, Any]:
+def _prepare(work: TurnWork, ready: ReadyCall) -> dict[str, Any]:
     prepare = ready.action.prepare
-    return {} if prepare is None else prepare(ready.arguments, context_of(work, ready.call, {}))
+    return {} if prepare is None else prepare(ready.arguments, action_context(work, ready.call, {}))
 
 
-def _run(work: Work, ready: Ready, prepared: Mapping[str, Any]) -> tuple[CallState, ActionResult]:
+def _run(
+    work: TurnWork, ready: ReadyCall, prepared: Mapping[str, Any]
+) -> tuple[CallState, ActionResult]:
     try:
-        result = ready.action.run(ready.arguments, context_of(work, ready.call, prepared))
+        result = ready.action.run(ready.arguments, action_context(work, ready.call, prepared))
     except Unavailable as error:
         # A keyed one too: the store may have done it, now or for a worker that was here before.
         if ready.action.effect in _INTENDED:
             return CallState.UNKNOWN, ActionResult.failed(f"outcome unknown: {error.message}")
         return CallState.FAILED, ActionResult.failed(error.message)
-    result = within(work, ready, result)
+    result = spill_large_result(work, ready, result)
     return (CallState.COMPLETED if result.success else CallState.FAILED), result
 
 
-def _finish(work: Work, ready: Ready, n: int, outcome: tuple[CallState, ActionResult]) -> None:
+def _finish(
+    work: TurnWork, ready: ReadyCall, n: int, outcome: tuple[CallState, ActionResult]
+) -> None:
     """Save a result with everything that it makes: lines, utterances, facts, the end of the turn.
 
     Raises Changed when one of the facts is stored in another version; then nothing was saved.
@@ -226,16 +230,16 @@ def _finish(work: Work, ready: Ready, n: int, outcome: tuple[CallState, ActionRe
     )
 
 
-def _foreign_names(work: Work, result: ActionResult) -> tuple[Fact, ...]:
+def _foreign_names(work: TurnWork, result: ActionResult) -> tuple[Document, ...]:
     """Remembers which files a tainted turn named: names are words, too."""
     written = [effect.path for effect in result.side_effects if isinstance(effect, FileWritten)]
     if not work.turn.taint:
         return ()
     return tuple(
-        Fact(
+        Document(
             owner=work.turn.agent_id,
             kind=FOREIGN_NAME,
-            id=name_key(path),
+            id=file_name_key(path),
             version=0,
             body=NamedFile(path=path).model_dump(),
         )
@@ -243,7 +247,7 @@ def _foreign_names(work: Work, result: ActionResult) -> tuple[Fact, ...]:
     )
 
 
-def _wait(work: Work, ready: Ready) -> None:
+def _wait(work: TurnWork, ready: ReadyCall) -> None:
     """Ask a human; the calls after this one do not run, and the turn costs nothing meanwhile."""
     call = ready.call
     waiting = work.turn.replaced(status=TurnStatus.WAITING)
@@ -283,16 +287,16 @@ def _wait(work: Work, ready: Ready) -> None:
     )
 
 
-def _stop_as_rejected(work: Work, ready: Ready) -> None:
+def _stop_as_rejected(work: TurnWork, ready: ReadyCall) -> None:
     result = ActionResult.failed("not approved by a human; the turn ends here")
     record = call_result(work, ready.call, CallState.REFUSED, result)
     notice = phrase("rejected", work.profile.agent.language, what=ready.what)
     if work.transcript.decision is not None and work.transcript.decision.reason:
         notice += f" / {one_line(work.transcript.decision.reason, _REASON)}"
-    close(work, TurnStatus.STOPPED, record, notice=notice)
+    close_turn(work, TurnStatus.STOPPED, record, notice=notice)
 
 
-def _lines(work: Work, call: Call, record: CallResult) -> tuple[Line, ...]:
+def _lines(work: TurnWork, call: ActionCall, record: CallResult) -> tuple[Line, ...]:
     """Speech and musing are lines of their own; every other call is an action line.
 
     The ends of tasks and goals are told to everybody in the session.
@@ -319,13 +323,13 @@ def _lines(work: Work, call: Call, record: CallResult) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def _guidance(work: Work, effect: Guided) -> Line:
+def _guidance(work: TurnWork, effect: Guided) -> Line:
     """A facilitator's guidance: an agent's words, on whosever behalf the turn is."""
     line = work.line(LineKind.SYSTEM, truncate_message(effect.text), audience=Audience.AGENTS)
     return line.replaced(authority=Authority.PEER)
 
 
-def _utterances(work: Work, result: ActionResult, *, ends: bool) -> tuple[Utterance, ...]:
+def _utterances(work: TurnWork, result: ActionResult, *, ends: bool) -> tuple[Utterance, ...]:
     spoken = [effect.text for effect in result.side_effects if isinstance(effect, Spoke)]
     made: list[Utterance] = []
     for place, text in enumerate(spoken, 1):
@@ -335,7 +339,7 @@ def _utterances(work: Work, result: ActionResult, *, ends: bool) -> tuple[Uttera
     return tuple(made)
 
 
-def _action_line(work: Work, call: Call, record: CallResult) -> Line:
+def _action_line(work: TurnWork, call: ActionCall, record: CallResult) -> Line:
     result, name = record.result, action_name(call)
     outcome = result.data if result.success else {"error": result.error}
     return work.line(
@@ -344,7 +348,7 @@ def _action_line(work: Work, call: Call, record: CallResult) -> Line:
         audience=Audience.SELF,
         data={
             "name": name,
-            "arguments": _short(called_with(call), _LINE_ARGUMENTS),
+            "arguments": _short(action_arguments(call), _LINE_ARGUMENTS),
             "result": _short(outcome, _LINE_RESULT),
             "state": record.state.value,
         },

@@ -4,7 +4,7 @@ import json
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
-from opencrab.domain.access.authority import Authority, taints
+from opencrab.domain.access.authority import Authority, taints_reading_turn
 from opencrab.domain.conversation.message import (
     QUOTES,
     Audience,
@@ -18,14 +18,14 @@ from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.identifier import content_hash, stable_id
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.turn import UNASKED, Trigger, Turn
-from opencrab.engine.queueing import enqueue
+from opencrab.engine.queueing import enqueue_turn
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.agents import Agents
 from opencrab.ports.home import Home
-from opencrab.ports.turn.journal import Admission
+from opencrab.ports.turn.journal import AdmittedMessage
 
 
-class Inherited(TypedDict, total=False):
+class InheritedContext(TypedDict, total=False):
     """What a turn has from whatever it continues.
 
     `hops` counts agents since a human spoke, `task` is what it serves, `payer` the public person
@@ -38,14 +38,14 @@ class Inherited(TypedDict, total=False):
     payer: str | None
 
 
-def admit(
+def admit_message(
     runtime: Runtime,
     session_id: str,
     message: Message,
     *,
     trigger: Trigger = Trigger.MESSAGE,
     only: tuple[str, ...] | None = None,
-    **inherited: Unpack[Inherited],
+    **inherited: Unpack[InheritedContext],
 ) -> tuple[Turn, ...]:
     """Admit a message: one turn for every participant but its sender, stored, then queued.
 
@@ -57,7 +57,7 @@ def admit(
     session = runtime.home.sessions.get(session_id)
     now, taint = runtime.clock.now(), inherited.get("taint", False)
     # Either is enough: the words of an outsider, or an origin that had read them (ADR 0017).
-    inherits = {**inherited, "taint": taint or taints(message.authority)}
+    inherits = {**inherited, "taint": taint or taints_reading_turn(message.authority)}
     turns = tuple(
         _turn(session_id, message, agent_id, now).replaced(trigger=trigger, **inherits)
         for agent_id in _answering(runtime.home.agents, session, message, only)
@@ -70,14 +70,14 @@ def admit(
         line = _make_line_private(line, turns[0].agent_id)
     # Stored first, queued after. A crash in between leaves turns that nobody works on, and the
     # sweep finds them by their lease, which begins as lapsed (ADR 0003).
-    stored = runtime.home.journal.admit(Admission(message_id, body_hash, turns, line))
+    stored = runtime.home.journal.admit(AdmittedMessage(message_id, body_hash, turns, line))
     from_owner = message.authority is Authority.OWNER and inherited.get("task") is None
     # A repeat of a message whose turn is over must interrupt nothing that began since.
     if from_owner and not stored[0].status.is_end:
         for on_message in runtime.consequences.on_message:
             on_message(runtime, session, message)
     for turn in stored:
-        enqueue(runtime.home, turn)
+        enqueue_turn(runtime.home, turn)
     return stored
 
 
@@ -107,7 +107,7 @@ def _turn(session_id: str, message: Message, agent_id: str, now: datetime) -> Tu
     )
 
 
-def instruct(home: Home, instruction: Instruction, line: Line) -> Instruction:
+def instruct_session(home: Home, instruction: Instruction, line: Line) -> Instruction:
     """Give a session's agents an instruction that people do not see; it starts no turn.
 
     Running turns hear it before their next model call, later turns find it in the history.
@@ -168,7 +168,7 @@ def admit_due(runtime: Runtime, item: DueItem) -> None:
     """Admit what is due, in a session that is made first if it is a new one."""
     if item.session is not None:
         runtime.home.sessions.create(item.session)
-    admit(
+    admit_message(
         runtime,
         item.session_id,
         item.message,

@@ -13,23 +13,23 @@ from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.engine.consequence import BackgroundJob
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolve_pointers
-from opencrab.engine.turn.act import settle_unknown
-from opencrab.engine.turn.close import close
+from opencrab.engine.stored_record import resolve_record_pointers
+from opencrab.engine.turn.act import settle_intent_as_unknown
+from opencrab.engine.turn.close import close_turn
 from opencrab.engine.turn.decide import decide
 from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import abandon
-from opencrab.engine.turn.work import Job, Work
-from opencrab.ports.turn.journal import Recorded
+from opencrab.engine.turn.run import abandon_turn
+from opencrab.engine.turn.work import QuestionJob, TurnWork
+from opencrab.ports.turn.journal import RecordedTurn
 from opencrab.ports.turn.queue import Delivery
 
 log = logging.getLogger(__name__)
 
-TurnJob = BackgroundJob[Runtime, Job]
+TurnJob = BackgroundJob[Runtime, QuestionJob]
 """What a capability derives its own from."""
 
 
-def run_background(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome:
+def run_background_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome:
     """Carry on the turn that a message names, or open the one that it asks for.
 
     It may be run again at any time. Raises Unavailable when a store is.
@@ -51,7 +51,7 @@ def run_background(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageO
     except (Invalid, NotFound) as error:
         runtime.home.compactions.bury(delivery.body, group=delivery.group, reason=error.message)
         if claimed is not None:
-            abandon(runtime, claimed, error.message)
+            abandon_turn(runtime, claimed, error.message)
     return MessageOutcome.FINISHED
 
 
@@ -75,7 +75,7 @@ def _later(runtime: Runtime, delivery: Delivery, seconds: int | None = None) -> 
     return MessageOutcome.CONTINUE
 
 
-def _claim(runtime: Runtime, turn_id: str, delivery: Delivery) -> Recorded | None:
+def _claim(runtime: Runtime, turn_id: str, delivery: Delivery) -> RecordedTurn | None:
     lease = timedelta(seconds=runtime.rules.lease_seconds)
     until = runtime.clock.now() + lease
     return runtime.home.journal.claim(turn_id, lease_until=until, receipt=delivery.receipt)
@@ -106,17 +106,17 @@ def _after(runtime: Runtime, turn: Turn) -> None:
 
 
 def _carried_on(
-    runtime: Runtime, claimed: Recorded, delivery: Delivery, pace: Pace
+    runtime: Runtime, claimed: RecordedTurn, delivery: Delivery, pace: Pace
 ) -> MessageOutcome:
     job = _job_of(runtime, claimed.turn)
     if job is None:
         # Whoever asked for vectors is gone, and asks again: what is left is to pay for it.
-        abandon(runtime, claimed, "the worker that asked for vectors died")
+        abandon_turn(runtime, claimed, "the worker that asked for vectors died")
         return MessageOutcome.FINISHED
     work = _build_work(runtime, claimed, job)
     while not work.turn.status.is_end:
         if work.transcript.open_intent is not None:
-            settle_unknown(work, progress=not work.turn.hopeless)
+            settle_intent_as_unknown(work, progress=not work.turn.hopeless)
         elif not _may_ask(work):
             continue
         elif not pace.allows(runtime.rules.model_timeout_seconds):
@@ -131,20 +131,20 @@ def _carried_on(
     return MessageOutcome.FINISHED
 
 
-def _may_ask(work: Work) -> bool:
+def _may_ask(work: TurnWork) -> bool:
     """Whether the model is to be asked; a turn that is over, or of no more use, ends here."""
     if work.turn.stop is not None:
-        close(work, TurnStatus.STOPPED, note="somebody stopped it")
+        close_turn(work, TurnStatus.STOPPED, note="somebody stopped it")
     elif work.turn.hopeless:
-        close(work, TurnStatus.FAILED, note=work.turn.hopeless)
+        close_turn(work, TurnStatus.FAILED, note=work.turn.hopeless)
     elif work.calls_left <= 0:
-        close(work, TurnStatus.EXHAUSTED, note="too many model calls failed")
+        close_turn(work, TurnStatus.EXHAUSTED, note="too many model calls failed")
     elif work.job is not None and (why := work.job.obstacle(work)):
-        close(work, TurnStatus.IDLE, note=why)
+        close_turn(work, TurnStatus.IDLE, note=why)
     return not work.turn.status.is_end
 
 
-def _decide_unless_stopped(work: Work) -> int | None:
+def _decide_unless_stopped(work: TurnWork) -> int | None:
     try:
         return decide(work)
     except Stopped:
@@ -152,14 +152,14 @@ def _decide_unless_stopped(work: Work) -> int | None:
         return None
 
 
-def _build_work(runtime: Runtime, claimed: Recorded, job: TurnJob) -> Work:
+def _build_work(runtime: Runtime, claimed: RecordedTurn, job: TurnJob) -> TurnWork:
     """The turn in this worker's hands, with what it is for."""
     profile = runtime.home.agents.get(claimed.turn.agent_id)
     turn, session, question = job.prepare(runtime, claimed.turn, profile)
-    return Work(
+    return TurnWork(
         runtime=runtime,
         turn=turn,
-        transcript=Transcript.of(resolve_pointers(claimed.records, runtime.home.blobs)),
+        transcript=Transcript.of(resolve_record_pointers(claimed.records, runtime.home.blobs)),
         profile=profile,
         session=session,
         history=(),

@@ -7,14 +7,20 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from opencrab.domain.access.authority import may
+from opencrab.domain.access.authority import authority_permits
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.action import ActionResult
-from opencrab.domain.turn.record import Call, CallResult, CallState, action_name, called_with
+from opencrab.domain.turn.record import (
+    ActionCall,
+    CallResult,
+    CallState,
+    action_arguments,
+    action_name,
+)
 from opencrab.domain.value import Language
-from opencrab.engine.turn.work import Work
+from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.turn.action import Action, ActionContext, one_line
 
 REPEATS = 3
@@ -26,13 +32,13 @@ _NAMES = 60
 
 
 @dataclass(frozen=True)
-class Ready:
+class ReadyCall:
     """A call that may run: its action, its checked arguments, and what it touches.
 
     `what` and `touches` are the two lines that a human would be asked with.
     """
 
-    call: Call
+    call: ActionCall
     action: Action
     arguments: BaseModel
     impact: Impact
@@ -40,7 +46,7 @@ class Ready:
     touches: str
 
 
-def context_of(work: Work, call: Call, prepared: Mapping[str, Any]) -> ActionContext:
+def action_context(work: TurnWork, call: ActionCall, prepared: Mapping[str, Any]) -> ActionContext:
     """What the call's action may know and touch."""
     return ActionContext(
         agent=work.profile.agent,
@@ -60,30 +66,32 @@ def context_of(work: Work, call: Call, prepared: Mapping[str, Any]) -> ActionCon
     )
 
 
-def check_call(work: Work, call: Call) -> Ready | CallResult:
+def check_call(work: TurnWork, call: ActionCall) -> ReadyCall | CallResult:
     """The call as something that can run, or the result that tells the model why it cannot."""
-    action, arguments = _find_offered_action(work, action_name(call)), called_with(call)
+    action, arguments = _find_offered_action(work, action_name(call)), action_arguments(call)
     if action is None:
-        return invalid(work, call, _unknown(work, action_name(call)))
+        return invalid_call_result(work, call, _unknown(work, action_name(call)))
     if arguments is None:
-        return invalid(work, call, "the arguments are not a JSON object; send them again")
+        return invalid_call_result(
+            work, call, "the arguments are not a JSON object; send them again"
+        )
     try:
         values = _validate_arguments(action, arguments)
     except Invalid as error:
-        return invalid(work, call, error.message)
+        return invalid_call_result(work, call, error.message)
     impact = action.impact
     if action.impact_of is not None:
-        judged = action.impact_of(values, context_of(work, call, {}))
+        judged = action.impact_of(values, action_context(work, call, {}))
         impact = max(impact, judged, key=_WEIGHTS.index)
     refused = _refusal_reason(work, call, action, impact)
     if refused is not None:
         return call_result(work, call, CallState.REFUSED, ActionResult.failed(refused))
-    return Ready(
+    return ReadyCall(
         call,
         action,
         values,
         impact,
-        what=what(action, arguments, work.profile.agent.language),
+        what=describe_call(action, arguments, work.profile.agent.language),
         touches=one_line(action.touches(values) if action.touches else impact.value, TOUCHES),
     )
 
@@ -99,9 +107,9 @@ def _validate_arguments(action: Action, arguments: Mapping[str, Any]) -> BaseMod
         raise Invalid(_validation_error_message(error)) from None
 
 
-def _refusal_reason(work: Work, call: Call, action: Action, impact: Impact) -> str | None:
+def _refusal_reason(work: TurnWork, call: ActionCall, action: Action, impact: Impact) -> str | None:
     """Why a call that can be understood may not run all the same."""
-    if not may(work.turn.authority, impact, for_peers=action.for_peers):
+    if not authority_permits(work.turn.authority, impact, for_peers=action.for_peers):
         return f"{action.name} is not allowed on behalf of {work.turn.authority.value!r}"
     if _repeats(work, call):
         return (
@@ -111,13 +119,18 @@ def _refusal_reason(work: Work, call: Call, action: Action, impact: Impact) -> s
     return None
 
 
-def what(action: Action, arguments: Mapping[str, Any], language: Language) -> str:
+def describe_call(action: Action, arguments: Mapping[str, Any], language: Language) -> str:
     """One line for people: what the call does, and the action's name."""
     return f"{action.sentence(arguments, language)} ({action.name})"
 
 
 def call_result(
-    work: Work, call: Call, state: CallState, result: ActionResult, *, n: int | None = None
+    work: TurnWork,
+    call: ActionCall,
+    state: CallState,
+    result: ActionResult,
+    *,
+    n: int | None = None,
 ) -> CallResult:
     """The record of a call's end, numbered next unless its intent has a number already."""
     return CallResult(
@@ -130,20 +143,20 @@ def call_result(
     )
 
 
-def invalid(work: Work, call: Call, error: str) -> CallResult:
+def invalid_call_result(work: TurnWork, call: ActionCall, error: str) -> CallResult:
     """The record of a call that cannot be understood; the model may repair it."""
     record = call_result(work, call, CallState.FAILED, ActionResult.failed(error))
     return record.replaced(invalid=True)
 
 
-def _find_offered_action(work: Work, name: str) -> Action | None:
+def _find_offered_action(work: TurnWork, name: str) -> Action | None:
     action = work.runtime.actions.find(name)
     routing = work.runtime.models.routing
     offered = action is not None and action.offered(work.profile.agent, routing)
     return action if offered else None
 
 
-def _unknown(work: Work, name: str) -> str:
+def _unknown(work: TurnWork, name: str) -> str:
     agent, routing = work.profile.agent, work.runtime.models.routing
     allowed = work.runtime.actions.allowed(agent, routing, work.turn.authority)
     names = ", ".join(action.name for action in allowed[:_NAMES])
@@ -158,13 +171,13 @@ def _validation_error_message(error: ValidationError) -> str:
     return f"invalid arguments: {'; '.join(problems)}"
 
 
-def _repeats(work: Work, call: Call) -> bool:
+def _repeats(work: TurnWork, call: ActionCall) -> bool:
     """Whether the same call had the same result the last few times."""
     before = [_outcome(result) for result in _same(work, call)][-REPEATS:]
     return len(before) == REPEATS and len(set(before)) == 1
 
 
-def _same(work: Work, call: Call) -> Iterator[CallResult]:
+def _same(work: TurnWork, call: ActionCall) -> Iterator[CallResult]:
     for step in work.transcript.steps:
         for other in step.answer.calls:
             result = step.results.get(other.id)
@@ -174,9 +187,9 @@ def _same(work: Work, call: Call) -> Iterator[CallResult]:
                 yield result
 
 
-def _call_signature(call: Call) -> tuple[str, dict[str, Any] | None, str]:
+def _call_signature(call: ActionCall) -> tuple[str, dict[str, Any] | None, str]:
     """What a call asks for, wrapped or not."""
-    return action_name(call), called_with(call), call.raw
+    return action_name(call), action_arguments(call), call.raw
 
 
 def _outcome(record: CallResult) -> str:

@@ -11,7 +11,7 @@ from opencrab.domain.turn.transcript import session_change
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine.consequence import ExtraWrites, FollowUp, TurnEnding
-from opencrab.engine.turn.work import Work
+from opencrab.engine.turn.work import TurnWork
 
 DRAWS_BESIDE_CARRIED = 7
 """Budgets that one transaction can settle beside results that were carried up to the end."""
@@ -28,8 +28,8 @@ class _Words:
     note: str
 
 
-def close(
-    work: Work,
+def close_turn(
+    work: TurnWork,
     status: TurnStatus,
     *records: Record,
     turn: Turn | None = None,
@@ -70,7 +70,7 @@ def close(
 
 
 def _close(
-    work: Work,
+    work: TurnWork,
     status: TurnStatus,
     records: tuple[Record, ...],
     header: Turn,
@@ -107,7 +107,7 @@ def _close(
     )
 
 
-def _following(work: Work, ending: TurnEnding) -> FollowUp:
+def _following(work: TurnWork, ending: TurnEnding) -> FollowUp:
     """All that follows from the end, in the order in which the consequences are registered."""
     merged = FollowUp()
     for on_close in work.runtime.consequences.on_close:
@@ -122,12 +122,12 @@ def _following(work: Work, ending: TurnEnding) -> FollowUp:
     return merged
 
 
-def _is_heard(work: Work, speech: str) -> bool:
+def _is_heard(work: TurnWork, speech: str) -> bool:
     """Whether its channel hears how a turn ends."""
     return bool(speech) or work.turn.source is not Source.HEARTBEAT
 
 
-def _last_words(work: Work, text: str, now: datetime) -> tuple[Utterance, ...]:
+def _last_words(work: TurnWork, text: str, now: datetime) -> tuple[Utterance, ...]:
     """What its channel hears at a turn's end; of a silent one nothing, unless somebody waits."""
     channel = work.turn.channel
     if text or (channel is not None and channel.awaited and not work.was_heard):
@@ -135,7 +135,7 @@ def _last_words(work: Work, text: str, now: datetime) -> tuple[Utterance, ...]:
     return ()
 
 
-def _owner_request_messages(work: Work, asked: str, now: datetime) -> tuple[Utterance, ...]:
+def _owner_request_messages(work: TurnWork, asked: str, now: datetime) -> tuple[Utterance, ...]:
     """What an agent needs its owner for, on its way to where its heartbeat speaks."""
     channel = work.profile.agent.heartbeat.channel
     if channel is None or not asked:

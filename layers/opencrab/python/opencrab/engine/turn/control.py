@@ -4,12 +4,12 @@ from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.engine.approvals import approvals
-from opencrab.engine.queueing import enqueue
+from opencrab.engine.queueing import enqueue_turn
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.home import Home
 
 
-def stop(runtime: Runtime, turn_id: str, *, by: str, reason: str = "") -> Turn:
+def stop_turn(runtime: Runtime, turn_id: str, *, by: str, reason: str = "") -> Turn:
     """Ask a turn to stop before its next call; asking twice, or too late, changes nothing.
 
     Raises NotFound.
@@ -17,11 +17,13 @@ def stop(runtime: Runtime, turn_id: str, *, by: str, reason: str = "") -> Turn:
     wish = Stop(by=by, reason=reason, at=runtime.clock.now())
     turn = runtime.home.journal.stop(turn_id, wish)
     if turn.status is TurnStatus.QUEUED:
-        enqueue(runtime.home, turn, again="-stop")
+        enqueue_turn(runtime.home, turn, again="-stop")
     return turn
 
 
-def decide(runtime: Runtime, turn_id: str, *, approved: bool, by: str, reason: str = "") -> Turn:
+def decide_waiting_turn(
+    runtime: Runtime, turn_id: str, *, approved: bool, by: str, reason: str = ""
+) -> Turn:
     """Decide as an owner what a waiting turn waits for, once, and let the turn go on.
 
     Raises NotFound, and Conflict when the turn does not wait (any more).
@@ -33,7 +35,7 @@ def decide(runtime: Runtime, turn_id: str, *, approved: bool, by: str, reason: s
     wanted = approvals.approval_id(recorded.turn, asked[-1].n)
     who = approvals.Decider(id=by, is_owner=True)
     try:
-        approvals.decide(runtime, wanted, approved=approved, who=who, reason=reason)
+        approvals.decide_approval(runtime, wanted, approved=approved, who=who, reason=reason)
     except NotFound:
         # It asked before open approvals were kept apart from the journal.
         return _decide_in_journal(runtime.home, turn_id, asked[-1], approved=approved, by=by)
@@ -51,5 +53,5 @@ def _decide_in_journal(
         by=by,
     )
     turn = home.journal.decide(turn_id, decision)
-    enqueue(home, turn, again=f"-decision{asked.n}")
+    enqueue_turn(home, turn, again=f"-decision{asked.n}")
     return turn

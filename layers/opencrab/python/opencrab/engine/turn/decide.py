@@ -4,27 +4,27 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from opencrab.domain.access.authority import taints
+from opencrab.domain.access.authority import taints_reading_turn
 from opencrab.domain.errors import Exhausted, Invalid, OpenCrabError, Refused, Stopped, Unavailable
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.models.fault import Fault, Unanswered
-from opencrab.domain.models.health import BreakerState, record_failure
-from opencrab.domain.models.routing import Basis, Manner
-from opencrab.domain.money.budget import Draw, Limits
-from opencrab.domain.turn.record import Answer, CallState, ModelIntent, ModelResult
+from opencrab.domain.models.fault import Fault, ModelCallFailed
+from opencrab.domain.models.health import BreakerState, record_model_failure
+from opencrab.domain.models.routing import CallOptions, RoutingBasis
+from opencrab.domain.money.budget import BudgetDraw, Limits
+from opencrab.domain.turn.record import CallState, ModelAnswer, ModelIntent, ModelResult
 from opencrab.domain.turn.task_type import ThinkContext, think_context
-from opencrab.domain.turn.transcript import Attempt
-from opencrab.domain.turn.turn import Block, Turn, TurnStatus, draws_for
+from opencrab.domain.turn.transcript import ModelAttempt
+from opencrab.domain.turn.turn import Block, Turn, TurnStatus, budget_draws_for_turn
 from opencrab.domain.value import MicroUsd
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.models import router
-from opencrab.engine.money.reservation import reservation
+from opencrab.engine.money.reservation import model_call_reservation
 from opencrab.engine.phrases import budget_phrase, phrase
-from opencrab.engine.turn.close import close
-from opencrab.engine.turn.prompt.request import build_request
-from opencrab.engine.turn.work import Look, Work
+from opencrab.engine.turn.close import close_turn
+from opencrab.engine.turn.prompt.request import build_model_request
+from opencrab.engine.turn.work import PreCallState, TurnWork
 from opencrab.ports.models.model import ChatModel, ChatRequest
-from opencrab.ports.turn.journal import Boundary
+from opencrab.ports.turn.journal import StepBoundary
 
 _LEAST_SHARE = 0.25
 """How much of the usual history is shown at least, before none is that a turn cannot pay for."""
@@ -50,7 +50,7 @@ class _Call:
     health: BreakerState | None
 
 
-def decide(work: Work) -> int | None:
+def decide(work: TurnWork) -> int | None:
     """One model call, from the switches to the saved answer; a final answer closes the turn.
 
     A number is how many seconds to wait before it is tried again. Raises Stopped when the turn was
@@ -61,14 +61,14 @@ def decide(work: Work) -> int | None:
     # instructions, the version of the preferences (ADR 0014).
     boundary = work.runtime.home.journal.boundary(work.turn)
     if boundary.frozen is not None:
-        close(work, TurnStatus.STOPPED, notice=phrase("frozen", language))
+        close_turn(work, TurnStatus.STOPPED, notice=phrase("frozen", language))
         return None
     try:
         work.runtime.models.refresh(boundary.settings_version)
         seconds = _ask_next_model(work, boundary)
     except Exhausted as error:
         notice = budget_phrase(error.field, language)
-        close(work, TurnStatus.EXHAUSTED, notice=notice, note=error.message)
+        close_turn(work, TurnStatus.EXHAUSTED, notice=notice, note=error.message)
         return None
     except Stopped:
         raise
@@ -78,23 +78,25 @@ def decide(work: Work) -> int | None:
     return seconds
 
 
-def _ask_next_model(work: Work, boundary: Boundary) -> int | None:
+def _ask_next_model(work: TurnWork, boundary: StepBoundary) -> int | None:
     """Ask whoever is to be asked now, or say how long to wait."""
     models, context = work.runtime.models, _context(work)
     work.limits = _limits(work, boundary)
     _hear(work, boundary)
     look = work.look(boundary)
-    leader, chosen_by = router.leader(
+    leader, chosen_by = router.leading_model(
         models, context.use, look.basis, work.transcript.choices, context.task_type.value
     )
-    listed = router.candidates(models, leader, work.profile.agent)
+    listed = router.fallback_models(models, leader, work.profile.agent)
     manner = models.routing.manner(context.use)
     # Taken once: whoever comes back after the wait must not wait again.
     wished, work.retry_after_seconds = work.retry_after_seconds, None
     while True:
-        pick = router.pick(listed, work.transcript.attempts, boundary.health, look.at)
+        pick = router.pick_model(listed, work.transcript.attempts, boundary.health, look.at)
         picked = _choose_model(work, listed, look, pick)
-        if wished is not None and (seconds := router.wait_seconds(picked, work.turn.id, wished)):
+        if wished is not None and (
+            seconds := router.seconds_before_retry(picked, work.turn.id, wished)
+        ):
             return seconds
         try:
             request, body, amount = _request(work, picked.model, manner, look)
@@ -110,13 +112,15 @@ def _ask_next_model(work: Work, boundary: Boundary) -> int | None:
         return None
 
 
-def _hear(work: Work, boundary: Boundary) -> None:
+def _hear(work: TurnWork, boundary: StepBoundary) -> None:
     """An instruction of somebody whose words taint does so with this turn."""
-    if work.job is None and any(taints(each.authority) for each in boundary.instructions):
+    if work.job is None and any(
+        taints_reading_turn(each.authority) for each in boundary.instructions
+    ):
         work.turn = work.turn.replaced(taint=True)
 
 
-def _limits(work: Work, boundary: Boundary) -> Limits:
+def _limits(work: TurnWork, boundary: StepBoundary) -> Limits:
     """The limits of this call: those of the installation, and what is left of the goal's own."""
     limits = work.runtime.rules.limits.changed(boundary.limits)
     if work.job is not None:
@@ -129,26 +133,26 @@ def _limits(work: Work, boundary: Boundary) -> Limits:
 
 
 def _request(
-    work: Work, model: ChatModel, manner: Manner, look: Look
+    work: TurnWork, model: ChatModel, manner: CallOptions, look: PreCallState
 ) -> tuple[ChatRequest, bytes, MicroUsd]:
     """The request, its bytes and its reservation, with as much history as the turn can pay for."""
     if work.job is not None:
         request = work.job.request(work, model.info, manner)
         body = model.encode(request)
-        return request, body, reservation(model.info, request, body)
+        return request, body, model_call_reservation(model.info, request, body)
     room = work.limits.turn_micro_usd - work.turn.spent
     share = 1.0
     while True:
-        request = build_request(work, model.info, manner, look, share)
+        request = build_model_request(work, model.info, manner, look, share)
         body = model.encode(request)
-        amount = reservation(model.info, request, body)
+        amount = model_call_reservation(model.info, request, body)
         if amount <= room or not share:
             return request, body, amount
         share = share / 2 if share > _LEAST_SHARE else 0.0
 
 
 def _reserve_or_release_probe(
-    work: Work, call: _Call, picked: router.Pick, look: Look
+    work: TurnWork, call: _Call, picked: router.ModelPick, look: PreCallState
 ) -> ModelIntent:
     """Reserve for the call; whoever cannot leaves the probe of a provider to somebody else."""
     heard = set(work.transcript.heard)
@@ -162,7 +166,7 @@ def _reserve_or_release_probe(
         raise
 
 
-def _context(work: Work) -> ThinkContext:
+def _context(work: TurnWork) -> ThinkContext:
     """What the next call is about, by the turn's trigger and whether it has acted already."""
     trigger = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
     acting = any(step.answer.calls for step in work.transcript.steps)
@@ -170,8 +174,11 @@ def _context(work: Work) -> ThinkContext:
 
 
 def _choose_model(
-    work: Work, listed: tuple[ChatModel, ...], look: Look, picked: router.Pick | None
-) -> router.Pick:
+    work: TurnWork,
+    listed: tuple[ChatModel, ...],
+    look: PreCallState,
+    picked: router.ModelPick | None,
+) -> router.ModelPick:
     """Whom to ask; a provider whose pause is over is tried by one caller, the others go on.
 
     Raises Invalid when the choice of models has changed since the last one failed, so that nobody
@@ -184,7 +191,7 @@ def _choose_model(
         if _publish_provider_health(work, provider, probed, picked.probe):
             return replace(picked, health=probed)
         health = {**health, provider: probed}
-        picked = router.pick(listed, work.transcript.attempts, health, now)
+        picked = router.pick_model(listed, work.transcript.attempts, health, now)
     if picked is None:
         told = _last_words(work) or "there is no model left to ask"
         raise Invalid(told, cure="the choice of models was changed meanwhile: send it again")
@@ -192,7 +199,7 @@ def _choose_model(
 
 
 def _publish_provider_health(
-    work: Work, provider: str, health: BreakerState, before: BreakerState | None
+    work: TurnWork, provider: str, health: BreakerState, before: BreakerState | None
 ) -> bool:
     """Tell the other workers how a provider fares; if that cannot be told, nothing is lost."""
     with suppress(Unavailable):
@@ -200,7 +207,9 @@ def _publish_provider_health(
     return True
 
 
-def _reserve(work: Work, call: _Call, look: Look, heard: tuple[str, ...]) -> ModelIntent:
+def _reserve(
+    work: TurnWork, call: _Call, look: PreCallState, heard: tuple[str, ...]
+) -> ModelIntent:
     """Write the intent with its reservation, drawing a block from the day's budgets if needed."""
     info, context = call.model.info, call.context
     intent = ModelIntent(
@@ -233,17 +242,17 @@ def _reserve(work: Work, call: _Call, look: Look, heard: tuple[str, ...]) -> Mod
     return intent
 
 
-def _probability(call: _Call, basis: Basis) -> float:
+def _probability(call: _Call, basis: RoutingBasis) -> float:
     """How likely the model was; what was not left to chance was certain."""
     lot = basis.lot(call.context.use, call.context.task_type.value)
     return lot.probability if lot is not None and call.chosen_by == "learned" else 1.0
 
 
-def _intend(work: Work, intent: ModelIntent, block: Block | None) -> None:
-    draws: tuple[Draw, ...] = ()
+def _intend(work: TurnWork, intent: ModelIntent, block: Block | None) -> None:
+    draws: tuple[BudgetDraw, ...] = ()
     if block is not None:
         own = work.profile.agent.day_limit_micro_usd
-        draws = draws_for(work.turn, block, work.limits, own)
+        draws = budget_draws_for_turn(work.turn, block, work.limits, own)
     work.save(
         work.turn.reserving(intent.reserved, block),
         intent,
@@ -252,13 +261,13 @@ def _intend(work: Work, intent: ModelIntent, block: Block | None) -> None:
     )
 
 
-def _ask(work: Work, call: _Call, intent: ModelIntent) -> None:
+def _ask(work: TurnWork, call: _Call, intent: ModelIntent) -> None:
     clock = work.runtime.clock
     started = clock.monotonic_ms()
     try:
         # The intent with its reservation is stored: whatever happens now, it was paid for.
         answer = call.model.chat(call.request, call.body)
-    except Unanswered as error:
+    except ModelCallFailed as error:
         _record_failed_call(work, call, intent, error, round(clock.monotonic_ms() - started))
         return
     latency_ms, ended_at = round(clock.monotonic_ms() - started), clock.now()
@@ -278,24 +287,24 @@ def _ask(work: Work, call: _Call, intent: ModelIntent) -> None:
             work.runtime.home.health.forget(call.model.info.provider)
 
 
-def _apply_model_answer(work: Work, result: ModelResult, turn: Turn) -> None:
+def _apply_model_answer(work: TurnWork, result: ModelResult, turn: Turn) -> None:
     if work.job is not None:
         work.job.answered(work, result, turn)
         return
-    answer = result.answer or Answer()
+    answer = result.answer or ModelAnswer()
     if answer.calls:
         work.save(turn, result, progress=True, at=result.at)
         return
     text = answer.text.strip()
     if text:
-        close(work, TurnStatus.COMPLETED, result, turn=turn, speech=text, at=result.at)
+        close_turn(work, TurnStatus.COMPLETED, result, turn=turn, speech=text, at=result.at)
         return
     status = TurnStatus.COMPLETED if work.transcript.speeches else TurnStatus.IDLE
-    close(work, status, result, turn=turn, note="the model had nothing to say", at=result.at)
+    close_turn(work, status, result, turn=turn, note="the model had nothing to say", at=result.at)
 
 
 def _record_failed_call(
-    work: Work, call: _Call, intent: ModelIntent, error: Unanswered, latency_ms: int
+    work: TurnWork, call: _Call, intent: ModelIntent, error: ModelCallFailed, latency_ms: int
 ) -> None:
     """Record a failed call, charge what it may have cost, and go on or end the turn."""
     now, info = work.runtime.clock.now(), call.model.info
@@ -303,7 +312,10 @@ def _record_failed_call(
     if error.fault.is_illness:
         at_once = error.fault is Fault.QUOTA_SPENT
         _publish_provider_health(
-            work, info.provider, record_failure(call.health, now, at_once=at_once), call.health
+            work,
+            info.provider,
+            record_model_failure(call.health, now, at_once=at_once),
+            call.health,
         )
     cost = intent.cost_of_failure(error)
     turn = work.turn.settled(reserved=intent.reserved, cost=cost)
@@ -328,16 +340,16 @@ def _record_failed_call(
     work.retry_after_seconds = error.retry_after_seconds or 0.0
 
 
-def _combine_model_errors(work: Work, call: _Call, last: Unanswered) -> OpenCrabError:
+def _combine_model_errors(work: TurnWork, call: _Call, last: ModelCallFailed) -> OpenCrabError:
     """What a person should know of a step that nobody answered: every model's last word."""
     name = call.model.info.name
     if all(attempt.model == name for attempt in work.transcript.attempts):
         return last
     words = f"{_last_words(work, besides=name)}; {name}: {last.message[:_TOLD]}"
-    return Unanswered(words, last.fault, cure=last.cure)
+    return ModelCallFailed(words, last.fault, cure=last.cure)
 
 
-def _last_words(work: Work, *, besides: str = "") -> str:
+def _last_words(work: TurnWork, *, besides: str = "") -> str:
     """What each model that failed in this step said last."""
     words = {attempt.model: attempt.error for attempt in work.transcript.attempts}
     return "; ".join(
@@ -345,40 +357,40 @@ def _last_words(work: Work, *, besides: str = "") -> str:
     )
 
 
-def _lasting(error: Unanswered) -> Fault:
+def _lasting(error: ModelCallFailed) -> Fault:
     """The fault; one that passes too late for this turn is another provider's chance."""
     wait = error.retry_after_seconds or 0.0
     too_late = error.fault.may_pass and wait > router.LONGEST_WAIT_SECONDS
     return Fault.QUOTA_SPENT if too_late else error.fault
 
 
-def _is_last(work: Work, call: _Call, result: ModelResult, now: datetime) -> bool:
+def _is_last(work: TurnWork, call: _Call, result: ModelResult, now: datetime) -> bool:
     """Whether nobody is left to ask after this failure."""
     assert result.fault is not None  # noqa: S101  - a failed call has one
-    attempts = (*work.transcript.attempts, Attempt(call.model.info.name, result.fault))
-    return router.pick(call.listed, attempts, {}, now) is None
+    attempts = (*work.transcript.attempts, ModelAttempt(call.model.info.name, result.fault))
+    return router.pick_model(call.listed, attempts, {}, now) is None
 
 
 def _fail(
-    work: Work,
+    work: TurnWork,
     error: OpenCrabError,
     *records: ModelResult,
     turn: Turn | None = None,
 ) -> None:
     why = error.message if error.cure is None else f"{error.message} ({error.cure})"
     notice = phrase("failed", work.profile.agent.language, why=why[:1_000])
-    close(work, TurnStatus.FAILED, *records, turn=turn, notice=notice, note=why[:1_000])
+    close_turn(work, TurnStatus.FAILED, *records, turn=turn, notice=notice, note=why[:1_000])
 
 
-def _leave(work: Work, error: OpenCrabError, result: ModelResult, turn: Turn) -> None:
+def _leave(work: TurnWork, error: OpenCrabError, result: ModelResult, turn: Turn) -> None:
     """End a turn whose last answers nobody can understand: idle, told only to whoever asked."""
     why = error.message[:1_000]
     language = work.profile.agent.language
     notice = "" if work.turn.unasked else phrase("failed", language, why=why)
-    close(work, TurnStatus.IDLE, result, turn=turn, notice=notice, note=why)
+    close_turn(work, TurnStatus.IDLE, result, turn=turn, notice=notice, note=why)
 
 
-def _renumber_tool_calls(answer: Answer, n: int) -> Answer:
+def _renumber_tool_calls(answer: ModelAnswer, n: int) -> ModelAnswer:
     """The answer with call ids of our own: unique in the turn, whatever the provider sent."""
     calls = tuple(call.replaced(id=f"c{n}_{place}") for place, call in enumerate(answer.calls))
     return answer.replaced(calls=calls)

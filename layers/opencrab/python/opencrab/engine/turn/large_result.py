@@ -11,8 +11,8 @@ from typing import Any
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.domain.turn.action import ActionResult, FileWritten
-from opencrab.engine.turn.call import Ready
-from opencrab.engine.turn.work import Work
+from opencrab.engine.turn.call import ReadyCall
+from opencrab.engine.turn.work import TurnWork
 
 FOLDER = "data/results"
 
@@ -26,7 +26,7 @@ _OUTSIDERS = {Authority.PUBLIC, Authority.PEER}
 _FOLD = re.compile(f".{{1,{LONGEST_LINE}}}")
 
 
-def within(work: Work, ready: Ready, result: ActionResult) -> ActionResult:
+def spill_large_result(work: TurnWork, ready: ReadyCall, result: ActionResult) -> ActionResult:
     """The result, or where it lies and its edges when it is too large to be shown.
 
     Turns of outsiders write no files, so that they see the edges alone. The file is foreign words
@@ -46,7 +46,7 @@ def within(work: Work, ready: Ready, result: ActionResult) -> ActionResult:
     shown["has_more"] = True
     if work.turn.authority in _OUTSIDERS:
         return result.replaced(data=shown)
-    suffix, content = readable(result.data or {})
+    suffix, content = pageable_content(result.data or {})
     path = f"{FOLDER}/{work.turn.id}-{ready.call.id}.{suffix}"
     clean = not (work.turn.taint or result.taint)
     try:
@@ -63,12 +63,12 @@ def within(work: Work, ready: Ready, result: ActionResult) -> ActionResult:
     return result.replaced(data=shown)
 
 
-def is_result(path: str, turn_id: str) -> bool:
+def is_stored_result(path: str, turn_id: str) -> bool:
     """Whether a file is one in which a result of this turn was kept."""
     return path.startswith(f"{FOLDER}/{turn_id}-")
 
 
-def readable(data: dict[str, Any]) -> tuple[str, str]:
+def pageable_content(data: dict[str, Any]) -> tuple[str, str]:
     """The suffix and the content of a file that can be read page by page, line by line."""
     lines = json.dumps(data, ensure_ascii=False, indent=1)
     if all(len(line) <= LONGEST_LINE for line in lines.splitlines()):

@@ -6,9 +6,9 @@ from opencrab.domain.goals.goal import GOAL, Goal, goal_id_of, goal_key
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.prompt.surroundings import foreign, look_around
+from opencrab.engine.turn.prompt.surroundings import has_foreign_words, read_surroundings
 from opencrab.engine.turn.prompt_cache import PromptCache
-from opencrab.engine.turn.work import Work
+from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.turn.journal import Journal
 
 _PAGE = 64
@@ -16,7 +16,7 @@ _PAGES_AFTER_TRIGGER = 4
 _PAGES = 8
 
 
-def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> Work:
+def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> TurnWork:
     """Everything about the turn's world, in three reads: agent, session, recent lines.
 
     A turn that serves a goal reads that too; one that nobody asked for looks around in one more
@@ -24,15 +24,15 @@ def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> Work:
     """
     profile = runtime.home.agents.get(turn.agent_id)
     session = runtime.home.sessions.get(turn.session_id)
-    history = recent_lines(runtime.home.journal, runtime.rules, turn)
-    around = look_around(runtime.home.facts, turn, profile)
+    history = recent_lines_for_turn(runtime.home.journal, runtime.rules, turn)
+    around = read_surroundings(runtime.home.facts, turn, profile)
     goal = None if around is None else around.served
     if around is None and turn.task is not None:
         goal = runtime.home.facts.get(turn.agent_id, GOAL, goal_key(goal_id_of(turn.task)))
     read = any(line.taints_reader(turn.agent_id) for line in history)
-    return Work(
+    return TurnWork(
         runtime=runtime,
-        turn=turn.replaced(taint=turn.taint or read or foreign(around)),
+        turn=turn.replaced(taint=turn.taint or read or has_foreign_words(around)),
         transcript=transcript,
         profile=profile,
         session=session,
@@ -47,7 +47,7 @@ def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> Work:
     )
 
 
-def recent_lines(journal: Journal, rules: Rules, turn: Turn) -> tuple[Line, ...]:
+def recent_lines_for_turn(journal: Journal, rules: Rules, turn: Turn) -> tuple[Line, ...]:
     """The newest lines that this turn's agent may see before or beside its trigger, oldest first.
 
     Lines are grouped: a message and all answers to it. Groups that opened after the trigger are

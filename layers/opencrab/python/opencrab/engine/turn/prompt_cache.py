@@ -2,19 +2,19 @@
 
 from dataclasses import dataclass, field
 
-from opencrab.domain.agents.event import Happening
+from opencrab.domain.agents.event import AgentEvent
 from opencrab.domain.autonomy.vital_signs import VitalSigns
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.goals.goal import Goal
 from opencrab.domain.goals.priority import NEUTRAL
-from opencrab.domain.memory.salient_beliefs import Outlook
-from opencrab.domain.memory.summary import Topic
+from opencrab.domain.memory.salient_beliefs import SalientBeliefs
+from opencrab.domain.memory.summary import SummaryTopic
 from opencrab.domain.memory.working_memory import WorkingMemory
-from opencrab.ports.models.model import ChatMessage, Image, Returned
+from opencrab.ports.models.model import CallReturn, ChatMessage, Image
 
 
 @dataclass(frozen=True)
-class Around:
+class Surroundings:
     """What an agent finds when it wakes: its goals, what it has in mind, and unread events by age.
 
     `capability` is what its goals' match counts as where it was not stated; `served` is the goal
@@ -24,13 +24,13 @@ class Around:
     signs: VitalSigns | None = None
     goals: tuple[Goal, ...] = ()
     working: WorkingMemory | None = None
-    outlook: Outlook = field(default_factory=Outlook)
+    outlook: SalientBeliefs = field(default_factory=SalientBeliefs)
     capability: float = NEUTRAL
-    events: tuple[Happening, ...] = ()
-    served: Fact | None = None
+    events: tuple[AgentEvent, ...] = ()
+    served: Document | None = None
 
 
-Shown = tuple[ChatMessage | Returned, ...]
+Shown = tuple[ChatMessage | CallReturn, ...]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class EarlierHistory:
     """What is told of a session's lines that are not shown: the first one, and topics by number."""
 
     opening: MessageGroup | None = None
-    topics: tuple[Topic, ...] = ()
+    topics: tuple[SummaryTopic, ...] = ()
 
 
 @dataclass
@@ -68,5 +68,5 @@ class PromptCache:
     skills_held: tuple[str, ...] = ()
     guidance: tuple[str, ...] = ()
     earlier: EarlierHistory | None = None
-    around: Around | None = None
+    around: Surroundings | None = None
     seen_events: tuple[str, ...] = ()

@@ -14,14 +14,14 @@ from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.engine.phrases import phrase
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolve_pointers
-from opencrab.engine.turn.act import act, recover, settle_unknown
-from opencrab.engine.turn.close import close
+from opencrab.engine.stored_record import resolve_record_pointers
+from opencrab.engine.turn.act import act, settle_intent_as_unknown, settle_open_intent
+from opencrab.engine.turn.close import close_turn
 from opencrab.engine.turn.decide import decide
 from opencrab.engine.turn.observe import observe
 from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.work import Work, send_utterance
-from opencrab.ports.turn.journal import Change, Journal, Recorded
+from opencrab.engine.turn.work import TurnWork, send_utterance
+from opencrab.ports.turn.journal import Journal, RecordedTurn, TurnChange
 from opencrab.ports.turn.queue import Delivery
 
 REPAIRS = 2
@@ -34,7 +34,7 @@ _TRIES = 5
 Moved = TypeVar("Moved")
 
 
-def turn_id_of(body: str) -> str:
+def turn_id_of_message(body: str) -> str:
     """The turn that a queue message names; raises Invalid for anything but version 1."""
     try:
         message = json.loads(body)
@@ -45,7 +45,7 @@ def turn_id_of(body: str) -> str:
     raise Invalid("a queue message of unknown form")
 
 
-def is_suspect(journal: Journal, delivery: Delivery) -> bool:
+def is_suspect_delivery(journal: Journal, delivery: Delivery) -> bool:
     """Whether a message names a turn that may have killed the process; its first delivery cannot.
 
     Raises Unavailable when the store is.
@@ -53,7 +53,7 @@ def is_suspect(journal: Journal, delivery: Delivery) -> bool:
     if delivery.count <= 1:
         return False
     try:
-        return journal.header(turn_id_of(delivery.body)).is_suspect
+        return journal.header(turn_id_of_message(delivery.body)).is_suspect
     except (Invalid, NotFound):
         return False
 
@@ -73,7 +73,7 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome
     claimed = None
     try:
         claimed = runtime.home.journal.claim(
-            turn_id_of(delivery.body),
+            turn_id_of_message(delivery.body),
             lease_until=runtime.clock.now() + lease,
             receipt=delivery.receipt,
         )
@@ -81,7 +81,7 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome
         # work.
         if claimed is None:
             return MessageOutcome.FINISHED
-        records = resolve_pointers(claimed.records, runtime.home.blobs)
+        records = resolve_record_pointers(claimed.records, runtime.home.blobs)
         work = observe(runtime, claimed.turn, Transcript.of(records))
         return _drive(work, delivery, pace)
     # Another worker has a newer epoch and goes on; whatever this one still meant to write is
@@ -92,11 +92,11 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome
     except (Invalid, NotFound) as error:
         runtime.home.turns.bury(delivery.body, group=delivery.group, reason=error.message)
         if claimed is not None:
-            abandon(runtime, claimed, error.message)
+            abandon_turn(runtime, claimed, error.message)
         return MessageOutcome.FINISHED
 
 
-def abandon(runtime: Runtime, claimed: Recorded, why: str) -> None:
+def abandon_turn(runtime: Runtime, claimed: RecordedTurn, why: str) -> None:
     """End a turn whose world is gone: what it needs cannot be read, only what follows is told."""
     turn, now = claimed.turn, runtime.clock.now()
     # A lost call is charged in full (ADR 0008), and what is left of the allowance goes back.
@@ -108,7 +108,7 @@ def abandon(runtime: Runtime, claimed: Recorded, why: str) -> None:
     )
     for _ in range(_TRIES):
         after = [on_abandon(runtime, turn, why) for on_abandon in runtime.consequences.on_abandon]
-        change = Change(
+        change = TurnChange(
             turn=ended,
             expected=turn.sequence,
             records=tuple(result for _, result in lost),
@@ -129,7 +129,7 @@ def abandon(runtime: Runtime, claimed: Recorded, why: str) -> None:
         return
 
 
-def _unfinished_model_calls(claimed: Recorded) -> tuple[ModelIntent, ...]:
+def _unfinished_model_calls(claimed: RecordedTurn) -> tuple[ModelIntent, ...]:
     """The model call during which the last worker died: nobody else will settle it."""
     ended = {record.n for record in claimed.records if not isinstance(record, ModelIntent)}
     return tuple(
@@ -139,7 +139,7 @@ def _unfinished_model_calls(claimed: Recorded) -> tuple[ModelIntent, ...]:
     )
 
 
-def _drive(work: Work, delivery: Delivery, pace: Pace) -> MessageOutcome:
+def _drive(work: TurnWork, delivery: Delivery, pace: Pace) -> MessageOutcome:
     """Go step by step until the turn ends or waits, or until there is no time for one more call."""
     _begin(work, delivery)
     while not work.turn.status.is_end and work.turn.status is not TurnStatus.WAITING:
@@ -156,7 +156,7 @@ def _drive(work: Work, delivery: Delivery, pace: Pace) -> MessageOutcome:
     return MessageOutcome.FINISHED
 
 
-def _begin(work: Work, delivery: Delivery) -> None:
+def _begin(work: TurnWork, delivery: Delivery) -> None:
     """Do what comes before the first step, which may end the turn already."""
     for on_begin in work.runtime.consequences.on_begin:
         on_begin(work)
@@ -171,18 +171,18 @@ def _begin(work: Work, delivery: Delivery) -> None:
         _stop_if_frozen(work)
 
 
-def _resend(work: Work) -> None:
+def _resend(work: TurnWork) -> None:
     """Queue what a dead worker may have said and not sent, before anything that follows it."""
     for ordinal in range(work.transcript.speeches):
         for utterance in work.utterance("", ordinal):
             send_utterance(work.runtime.home.deliveries, utterance)
 
 
-def _stop_if_frozen(work: Work) -> None:
+def _stop_if_frozen(work: TurnWork) -> None:
     """End a turn that would go on with an action, approved perhaps; `decide` looks for the rest."""
     if work.runtime.home.journal.boundary(work.turn).frozen is not None:
-        settle_unknown(work)
-        close(work, TurnStatus.STOPPED, notice=phrase("frozen", work.profile.agent.language))
+        settle_intent_as_unknown(work)
+        close_turn(work, TurnStatus.STOPPED, notice=phrase("frozen", work.profile.agent.language))
 
 
 def _later(runtime: Runtime, delivery: Delivery, seconds: int | None = None) -> MessageOutcome:
@@ -192,39 +192,41 @@ def _later(runtime: Runtime, delivery: Delivery, seconds: int | None = None) -> 
     return MessageOutcome.CONTINUE
 
 
-def _uncount(work: Work) -> None:
+def _uncount(work: TurnWork) -> None:
     """Take back the delivery of a turn that is given back between two steps: nobody died of it."""
     if work.turn.deliveries:
         work.save(work.turn.replaced(deliveries=work.turn.deliveries - 1))
 
 
-def _step_ready(work: Work) -> bool:
+def _step_ready(work: TurnWork) -> bool:
     """Do what comes before the next model call; True when a model call is next."""
     transcript, language = work.transcript, work.profile.agent.language
     # The order of these is the turn's state machine. What a dead worker left open comes first,
     # since no record may follow an intent that has no result; then wishes from outside, then what
     # the model has asked for, and the model only when nothing else is to do (ADR 0004, 0009).
     if transcript.open_intent is not None:
-        recover(work)
+        settle_open_intent(work)
     elif (stop := work.turn.stop) is not None:
         _run_until_stopped(work, lambda running: _wait_or_stop(running, stop))
     elif transcript.repairs > REPAIRS:
-        close(work, TurnStatus.IDLE, note=f"no call could be understood, {REPAIRS} repairs failed")
+        close_turn(
+            work, TurnStatus.IDLE, note=f"no call could be understood, {REPAIRS} repairs failed"
+        )
     elif not work.profile.agent.answers:
-        close(work, TurnStatus.STOPPED, notice=phrase("retired", language))
+        close_turn(work, TurnStatus.STOPPED, notice=phrase("retired", language))
     elif (call := transcript.pending) is not None:
         _run_until_stopped(work, lambda running: act(running, call))
     elif transcript.steps and transcript.steps[-1].ends_turn:
-        close(work, TurnStatus.IDLE if _kept_silent(work) else TurnStatus.COMPLETED)
+        close_turn(work, TurnStatus.IDLE if _kept_silent(work) else TurnStatus.COMPLETED)
     elif work.calls_left <= 0:
         notice = phrase("max_steps", language, limit=work.runtime.rules.max_steps)
-        close(work, TurnStatus.EXHAUSTED, notice=notice)
+        close_turn(work, TurnStatus.EXHAUSTED, notice=notice)
     else:
         return True
     return False
 
 
-def _kept_silent(work: Work) -> bool:
+def _kept_silent(work: TurnWork) -> bool:
     """Whether nothing came of a turn that an action ended: no words, and no task that moved on."""
     if work.transcript.speeches or work.transcript.declared_done:
         return False
@@ -233,11 +235,11 @@ def _kept_silent(work: Work) -> bool:
     return passed or work.turn.task is None
 
 
-def _wait_or_stop(work: Work, stop: Stop) -> None:
+def _wait_or_stop(work: TurnWork, stop: Stop) -> None:
     """End a turn that is to stop; let one that is to pause wait, and say what it was doing."""
     language = work.profile.agent.language
     if not stop.pause:
-        close(work, TurnStatus.STOPPED, notice=phrase("stopped", language))
+        close_turn(work, TurnStatus.STOPPED, notice=phrase("stopped", language))
         return
     if any(is_resumed(work) for is_resumed in work.runtime.consequences.is_resumed):
         return
@@ -250,7 +252,7 @@ def _wait_or_stop(work: Work, stop: Stop) -> None:
     )
 
 
-def _latest_deeds(work: Work) -> list[str]:
+def _latest_deeds(work: TurnWork) -> list[str]:
     """The newest things that this turn has done, a short line each."""
     told = [
         f"{receipt.action} {receipt.path}" if receipt.path else receipt.action
@@ -259,7 +261,7 @@ def _latest_deeds(work: Work) -> list[str]:
     return told[-_DEEDS:]
 
 
-def _run_until_stopped(work: Work, move: Callable[[Work], Moved]) -> Moved | None:
+def _run_until_stopped(work: TurnWork, move: Callable[[TurnWork], Moved]) -> Moved | None:
     try:
         return move(work)
     except Stopped:
@@ -267,13 +269,13 @@ def _run_until_stopped(work: Work, move: Callable[[Work], Moved]) -> Moved | Non
         return None
 
 
-def _give_up(work: Work, delivery: Delivery) -> None:
+def _give_up(work: TurnWork, delivery: Delivery) -> None:
     """End a turn that kills its workers, tell its user, and keep a copy for the operator."""
     turn: Turn = work.turn
     reason = f"turn {turn.id} made {turn.hopeless}"
     # Buried before it is closed: a crash in between buries it twice, the other order would lose the
     # operator's only copy.
     work.runtime.home.turns.bury(delivery.body, group=delivery.group, reason=reason)
-    settle_unknown(work, progress=False)
+    settle_intent_as_unknown(work, progress=False)
     notice = phrase("no_progress", work.profile.agent.language)
-    close(work, TurnStatus.FAILED, notice=notice, note=reason)
+    close_turn(work, TurnStatus.FAILED, notice=notice, note=reason)

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.message import Audience, Channel, Line, LineKind, Utterance
 from opencrab.domain.conversation.session import Session
-from opencrab.domain.document import Fact
-from opencrab.domain.goals.goal import GOAL, Goal, Receipt, goal_key
+from opencrab.domain.document import Document
+from opencrab.domain.goals.goal import GOAL, ActionReceipt, Goal, goal_key
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.models.routing import Basis, Manner
+from opencrab.domain.models.routing import CallOptions, RoutingBasis
 from opencrab.domain.money.budget import Limits
 from opencrab.domain.turn.action import ActionResult, FileDeleted, FileWritten
 from opencrab.domain.turn.record import ModelIntent, ModelResult, Record, action_name
@@ -19,12 +19,12 @@ from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.engine.consequence import ExtraWrites, TurnConsequence
-from opencrab.engine.models.router import lots
+from opencrab.engine.models.router import draw_models_for_turn
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import stored_form
+from opencrab.engine.stored_record import store_record_body
 from opencrab.engine.turn.prompt_cache import PromptCache
 from opencrab.ports.models.model import ChatRequest, ModelInfo
-from opencrab.ports.turn.journal import Boundary, Change
+from opencrab.ports.turn.journal import StepBoundary, TurnChange
 from opencrab.ports.turn.queue import Queue
 
 CARRIED = 6
@@ -46,39 +46,39 @@ _FAILED_SHARE = 4
 NOTHING = ExtraWrites()
 
 
-class Job(Protocol):
+class QuestionJob(Protocol):
     """What a turn is for that answers nobody: one question to a model, and what is kept of it."""
 
-    def limits(self, work: "Work", limits: Limits) -> Limits:
+    def limits(self, work: "TurnWork", limits: Limits) -> Limits:
         """What of the limits that hold for every turn holds for this one, which may be less."""
 
-    def obstacle(self, work: "Work") -> str:
+    def obstacle(self, work: "TurnWork") -> str:
         """Why nobody need be asked any more; "" while somebody must be."""
 
-    def request(self, work: "Work", info: ModelInfo, manner: Manner) -> ChatRequest:
+    def request(self, work: "TurnWork", info: ModelInfo, manner: CallOptions) -> ChatRequest:
         """What the model is asked; raises Invalid when that is more than this model takes."""
 
-    def answered(self, work: "Work", result: ModelResult, turn: Turn) -> None:
+    def answered(self, work: "TurnWork", result: ModelResult, turn: Turn) -> None:
         """End the turn with an answer; `turn` is its header with the call settled."""
 
     def failed(
-        self, work: "Work", status: TurnStatus, result: tuple[Record, ...], turn: Turn, why: str
+        self, work: "TurnWork", status: TurnStatus, result: tuple[Record, ...], turn: Turn, why: str
     ) -> None:
         """End the turn without one."""
 
 
 @dataclass(frozen=True)
-class Look:
+class PreCallState:
     """What a worker finds before a model call: one answer for all that the call is made of."""
 
-    boundary: Boundary
+    boundary: StepBoundary
     calls_left: int
-    basis: Basis
+    basis: RoutingBasis
     at: datetime
 
 
 @dataclass
-class Work:
+class TurnWork:
     """A turn being run.
 
     Results of pure calls are `carried`: they reach the journal with the next change, because a
@@ -102,27 +102,27 @@ class Work:
     limits: Limits = field(default_factory=Limits)
     served: Goal | None = None
     lines_saved: int = 0
-    job: Job | None = None
+    job: QuestionJob | None = None
     prompt: PromptCache = field(default_factory=PromptCache)
 
     @property
-    def basis(self) -> Basis:
+    def basis(self) -> RoutingBasis:
         """What routing goes by: as it was when the turn's first model call began."""
         return self.transcript.basis or self._drawn_basis
 
     @cached_property
-    def _drawn_basis(self) -> Basis:
+    def _drawn_basis(self) -> RoutingBasis:
         """The basis before any model call, drawn once.
 
         A job draws no model, as nobody can tell later how well it went.
         """
         agent, mixes = self.profile.agent, () if self.job is not None else self.profile.mind.mixes
         own = next((p for p in self.session.participants if p.agent_id == agent.id), None)
-        return Basis(
+        return RoutingBasis(
             model=agent.model,
             models=agent.llm.models,
             session=own.models if own else {},
-            lots=lots(self.runtime.models, agent, mixes, self.turn.id),
+            lots=draw_models_for_turn(self.runtime.models, agent, mixes, self.turn.id),
         )
 
     @property
@@ -133,12 +133,12 @@ class Work:
             return 0
         return most - attempts + self.transcript.failed_calls
 
-    def look(self, boundary: Boundary) -> Look:
+    def look(self, boundary: StepBoundary) -> PreCallState:
         """What this worker finds before its next model call."""
-        return Look(boundary, self.calls_left, self.basis, self.runtime.clock.now())
+        return PreCallState(boundary, self.calls_left, self.basis, self.runtime.clock.now())
 
     @property
-    def receipts(self) -> tuple[Receipt, ...]:
+    def receipts(self) -> tuple[ActionReceipt, ...]:
         """What this turn has done so far, by its journal; talking and planning are no deeds."""
         return tuple(
             receipt
@@ -147,7 +147,7 @@ class Work:
             for receipt in self._receipts(action_name(call), result)
         )
 
-    def _receipts(self, name: str, result: ActionResult) -> tuple[Receipt, ...]:
+    def _receipts(self, name: str, result: ActionResult) -> tuple[ActionReceipt, ...]:
         action = self.runtime.actions.find(name)
         if action is None or action.group in NO_DEEDS:
             return ()
@@ -157,7 +157,7 @@ class Work:
             if isinstance(effect, FileWritten | FileDeleted)
         ]
         return tuple(
-            Receipt(action=name, path=path, turn_id=self.turn.id) for path in paths or [None]
+            ActionReceipt(action=name, path=path, turn_id=self.turn.id) for path in paths or [None]
         )
 
     def carry(self, record: Record, *lines: Line) -> None:
@@ -189,8 +189,8 @@ class Work:
         next_n = max([self.next_n, *(record.n + 1 for record in records)])
         turn = self._header(turn, next_n, at, progress=progress or bool(self.carried))
         usage, blobs = self._usage(turn, records, at), self.runtime.home.blobs
-        stored = tuple(stored_form(record, blobs) for record in (*self.carried, *records))
-        change = Change(
+        stored = tuple(store_record_body(record, blobs) for record in (*self.carried, *records))
+        change = TurnChange(
             turn=turn,
             expected=self.turn.sequence,
             unless_stopped=unless_stopped,
@@ -309,13 +309,13 @@ class Work:
         return self.transcript.speeches > 0 or self.transcript.approval is not None
 
 
-def _as_written(goal: Goal, agent_id: str, facts: tuple[Fact, ...]) -> Goal:
+def _as_written(goal: Goal, agent_id: str, facts: tuple[Document, ...]) -> Goal:
     """A goal as these facts have it, or as it was where it is not among them."""
     key = (agent_id, GOAL, goal_key(goal.id))
     return next((fact.read(Goal) for fact in facts if fact.key == key), goal)
 
 
-Consequence = TurnConsequence[Runtime, Work]
+Consequence = TurnConsequence[Runtime, TurnWork]
 """What a capability derives its own from."""
 
 

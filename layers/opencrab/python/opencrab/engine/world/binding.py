@@ -10,7 +10,7 @@ from pydantic import Field
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.autonomy.vital_signs import VitalSigns
-from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
+from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound, Refused, Unavailable
 from opencrab.domain.value import Identifier, Unit, Value
 from opencrab.domain.world.binding import (
@@ -22,21 +22,27 @@ from opencrab.domain.world.binding import (
     SEEN,
     WORLD,
     WORLD_KEY,
-    Envelope,
     Genome,
     Hash,
     SeenMessage,
-    World,
+    WorldBinding,
+    WorldEnvelope,
     WorldKey,
     WorldRole,
     private_key_name,
 )
-from opencrab.domain.world.inbound import InboundEffect, meaning
-from opencrab.engine.agents.vital_signs import LONG_AGO, bring_to_life, keep_event, rouse, stir
+from opencrab.domain.world.inbound import InboundEffect, effect_of_world_message
+from opencrab.engine.agents.vital_signs import (
+    LONG_AGO,
+    change_vital_signs,
+    create_vital_signs,
+    queue_event_for_heartbeat,
+    wake_for_waiting_work,
+)
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.world_outbox import place_fact
+from opencrab.engine.world_outbox import stored_world
 from opencrab.ports.clock import Clock
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.world import OpenEnvelope, WorldLink
 
@@ -66,55 +72,57 @@ class NewBinding(Value, defer_build=False):
     reputation: Unit | None = None
 
 
-def bind(runtime: Runtime, agent_id: str, new: NewBinding) -> World:
+def bind_to_world(runtime: Runtime, agent_id: str, new: NewBinding) -> WorldBinding:
     """Bind an agent to a world for good, with a key of its own and the drives that it has now.
 
     The same binding again answers the one that is there. Raises NotFound, Invalid for a key that
     is none, Conflict for an agent that has retired or is bound otherwise, and Refused where there
     is no way to worlds.
     """
-    link = link_of(runtime.world)
+    link = require_world_link(runtime.world)
     for key in new.keys:
         link.envelopes.key_id(key)
     profile = runtime.home.agents.get(agent_id)
     if not profile.agent.answers:
         raise Conflict(f"agent {agent_id!r} has retired", cure="choose another one")
-    stored = place_fact(runtime.home.facts, agent_id)
+    stored = stored_world(runtime.home.facts, agent_id)
     if stored is None:
         try:
             world = _create_world_binding(runtime.home.facts, runtime.clock, link, profile, new)
         except Changed:
-            return bind(runtime, agent_id, new)
+            return bind_to_world(runtime, agent_id, new)
     else:
-        world = stored.read(World)
+        world = stored.read(WorldBinding)
         _require_same(world, new)
     _set_agent_world(runtime, profile, world)
     return world
 
 
-def link_of(world: WorldLink | None) -> WorldLink:
+def require_world_link(world: WorldLink | None) -> WorldLink:
     """The way to worlds; raises Refused where there is none."""
     if world is None:
         raise Refused("this installation has no way to worlds", cure="see docs/world.md")
     return world
 
 
-def place(home: Home, agent_id: str) -> World:
+def world_of_agent(home: Home, agent_id: str) -> WorldBinding:
     """An agent's place in its world; raises NotFound for an agent without one."""
     home.agents.get(agent_id)
-    stored = place_fact(home.facts, agent_id)
+    stored = stored_world(home.facts, agent_id)
     if stored is None:
         raise NotFound(f"agent {agent_id!r} is bound to no world")
-    return stored.read(World)
+    return stored.read(WorldBinding)
 
 
-def balance(facts: Facts, agent_id: str) -> int | None:
+def world_balance(facts: Documents, agent_id: str) -> int | None:
     """What an agent has in its world; None for one without a world, and while it is unknown."""
-    stored = place_fact(facts, agent_id)
-    return None if stored is None else stored.read(World).balance
+    stored = stored_world(facts, agent_id)
+    return None if stored is None else stored.read(WorldBinding).balance
 
 
-def receive(runtime: Runtime, raw: bytes, *, arrived_at: datetime | None = None) -> Reception:
+def receive_world_message(
+    runtime: Runtime, raw: bytes, *, arrived_at: datetime | None = None
+) -> Reception:
     """Take a message from a world to one of its agents, once.
 
     Its time is compared with that of its arrival, so that a queue may hold it. Raises Invalid and
@@ -129,12 +137,12 @@ def receive(runtime: Runtime, raw: bytes, *, arrived_at: datetime | None = None)
     envelope = opened.envelope
     for _ in range(_TRIES):
         stored = _find_recipient_world(runtime.home.facts, envelope)
-        world = stored.read(World)
+        world = stored.read(WorldBinding)
         _require_proven(link, world, opened)
         seen = runtime.home.facts.get(world.agent_id, SEEN, envelope.nonce)
         if seen is not None:
             reception = _again(seen, opened)
-            rouse(runtime, world.agent_id)
+            wake_for_waiting_work(runtime, world.agent_id)
             return reception
         _require_timely(envelope, arrived_at or runtime.clock.now())
         try:
@@ -146,12 +154,12 @@ def receive(runtime: Runtime, raw: bytes, *, arrived_at: datetime | None = None)
 
 
 def _create_world_binding(
-    facts: Facts, clock: Clock, link: WorldLink, profile: Profile, new: NewBinding
-) -> World:
+    facts: Documents, clock: Clock, link: WorldLink, profile: Profile, new: NewBinding
+) -> WorldBinding:
     agent, pair = profile.agent, link.envelopes.new_key()
     # The key first: a place whose key was lost could never speak.
     link.secrets.put(private_key_name(pair.key_id), pair.private_key)
-    world = World(
+    world = WorldBinding(
         world_id=new.world_id,
         agent_id=agent.id,
         public_key=pair.public_key,
@@ -173,7 +181,7 @@ def _create_world_binding(
     return world
 
 
-def _require_same(world: World, new: NewBinding) -> None:
+def _require_same(world: WorldBinding, new: NewBinding) -> None:
     genome = world.genome
     there = (world.world_id, world.keys, genome.role, genome.knowledge_seeds, genome.parent)
     if there != (new.world_id, new.keys, new.role, new.knowledge_seeds, new.parent):
@@ -183,25 +191,25 @@ def _require_same(world: World, new: NewBinding) -> None:
         )
 
 
-def _set_agent_world(runtime: Runtime, profile: Profile, world: World) -> None:
+def _set_agent_world(runtime: Runtime, profile: Profile, world: WorldBinding) -> None:
     """Let the agent itself say where it lives; another change of it meanwhile raises Conflict."""
     if profile.agent.world == world.world_id:
         return
     marked = profile.agent.replaced(world=world.world_id, updated_at=runtime.clock.now())
     saved = runtime.home.agents.save(marked)
-    bring_to_life(runtime, profile.replaced(agent=saved))
+    create_vital_signs(runtime, profile.replaced(agent=saved))
 
 
-def _find_recipient_world(facts: Facts, envelope: Envelope) -> Fact:
+def _find_recipient_world(facts: Documents, envelope: WorldEnvelope) -> Document:
     """The place of the agent that an envelope is for."""
     key = facts.get(INSTALLATION_FACTS, WORLD_KEY, envelope.recipient)
-    stored = None if key is None else place_fact(facts, key.read(WorldKey).agent_id)
+    stored = None if key is None else stored_world(facts, key.read(WorldKey).agent_id)
     if stored is None:
         raise NotFound("no agent here has the key that this message is for", field="recipient")
     return stored
 
 
-def _require_proven(link: WorldLink, world: World, opened: OpenEnvelope) -> None:
+def _require_proven(link: WorldLink, world: WorldBinding, opened: OpenEnvelope) -> None:
     envelope = opened.envelope
     if envelope.world_id != world.world_id:
         raise Refused("this message is of another world than its agent", field="world")
@@ -212,25 +220,25 @@ def _require_proven(link: WorldLink, world: World, opened: OpenEnvelope) -> None
         raise Refused("the signature is not of this message", field="signature")
 
 
-def _require_timely(envelope: Envelope, arrived_at: datetime) -> None:
+def _require_timely(envelope: WorldEnvelope, arrived_at: datetime) -> None:
     if envelope.at > arrived_at + FUTURE:
         raise Refused("this message is from the future", field="time", cure="set the clock")
     if envelope.at < arrived_at - PAST:
         raise Refused("this message is stale", field="time", cure="send it anew")
 
 
-def _again(seen: Fact, opened: OpenEnvelope) -> Reception:
+def _again(seen: Document, opened: OpenEnvelope) -> Reception:
     if seen.read(SeenMessage).digest != opened.digest:
         raise Refused("another message had this nonce", field="nonce", cure="use a new one")
     return Reception.AGAIN
 
 
-def _take(runtime: Runtime, stored: Fact, opened: OpenEnvelope) -> None:
+def _take(runtime: Runtime, stored: Document, opened: OpenEnvelope) -> None:
     """Write what a message means, in one transaction; raises Changed."""
     envelope, now = opened.envelope, runtime.clock.now()
-    before = stored.read(World)
+    before = stored.read(WorldBinding)
     agent_id = before.agent_id
-    meant = meaning(before, envelope)
+    meant = effect_of_world_message(before, envelope)
     seen = new_fact(
         agent_id,
         SEEN,
@@ -241,10 +249,10 @@ def _take(runtime: Runtime, stored: Fact, opened: OpenEnvelope) -> None:
     facts = (seen,) if meant.world == before else (seen, stored.holding(meant.world))
     # In the order of arrival: what was signed earlier must not hide behind what was read.
     event = meant.happening(runtime.clock.new_id(), now)
-    if event is None or not keep_event(runtime, agent_id, event, *facts):
-        stir(runtime, agent_id, _as_it_was, *facts)
+    if event is None or not queue_event_for_heartbeat(runtime, agent_id, event, *facts):
+        change_vital_signs(runtime, agent_id, _as_it_was, *facts)
     if _in_need(runtime.rules.autonomy, meant):
-        stir(runtime, agent_id, _to_be_reviewed)
+        change_vital_signs(runtime, agent_id, _to_be_reviewed)
 
 
 def _in_need(autonomy: Autonomy, meant: InboundEffect) -> bool:

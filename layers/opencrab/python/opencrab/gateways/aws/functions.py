@@ -16,9 +16,9 @@ from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
-from opencrab.engine.autonomy.heartbeat import deliver_beat
+from opencrab.engine.autonomy.heartbeat import deliver_heartbeat
 from opencrab.engine.autonomy.sweep import sweep
-from opencrab.engine.conversation.delivery import deliver
+from opencrab.engine.conversation.delivery import deliver_utterance
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
@@ -55,7 +55,7 @@ class _Formatter(LambdaPowertoolsFormatter):
         return "\n".join(told)
 
 
-class Journalist:
+class LambdaLog:
     """Logs as JSON with the ids of what is worked on, and counts what turns came to.
 
     No line carries what anybody said. Counts are written as embedded metrics, so that they cost no
@@ -113,7 +113,7 @@ class Worker:
     def __init__(
         self,
         runtime: Runtime,
-        journalist: Journalist,
+        journalist: LambdaLog,
         beat: Callable[[datetime], None] = lambda _now: None,
     ) -> None:
         self._runtime = runtime
@@ -131,12 +131,14 @@ class Worker:
     def deliveries(self, event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
         """Push the utterances of a batch."""
         runtime = self._runtime
-        return self._batch(event, runtime.home.deliveries, lambda one: deliver(runtime, one))
+        return self._batch(
+            event, runtime.home.deliveries, lambda one: deliver_utterance(runtime, one)
+        )
 
     def beats(self, event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
         """Decide the heartbeats of a batch, each by itself: they have no order."""
         runtime = self._runtime
-        return self._batch(event, runtime.home.beats, lambda one: deliver_beat(runtime, one))
+        return self._batch(event, runtime.home.beats, lambda one: deliver_heartbeat(runtime, one))
 
     def interactions(
         self,

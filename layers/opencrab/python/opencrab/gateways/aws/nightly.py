@@ -14,7 +14,7 @@ from typing import Any
 from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.gateways.aws.functions import Journalist, Run
+from opencrab.gateways.aws.functions import LambdaLog, Run
 from opencrab.ports.turn.queue import Delivery
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class NightWorker:
     def __init__(
         self,
         runtime: Runtime,
-        journalist: Journalist,
+        journalist: LambdaLog,
         *,
         fall: Callable[[Runtime], int],
         review: Callable[[Runtime], int],

@@ -9,11 +9,21 @@ from typing import Any
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.discord.community import KIND, InteractionReply, Person, Presence, authority_of
+from opencrab.domain.discord.community import (
+    KIND,
+    InteractionReply,
+    Person,
+    Presence,
+    member_authority,
+)
 from opencrab.domain.errors import Conflict, NotFound, Refused
 from opencrab.domain.value import Language
-from opencrab.engine.conversation.channel_bindings import Opening, fewest, session_at
-from opencrab.engine.discord.presence import presence_of, presences
+from opencrab.engine.conversation.channel_bindings import (
+    SessionOpening,
+    narrowest_hearing,
+    session_bound_to_channel,
+)
+from opencrab.engine.discord.presence import discord_presence, discord_presences
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.discord.text import sentences
 from opencrab.gateways.discord.text.embeds import one_line
@@ -50,7 +60,7 @@ class AgentQuery:
 
     def authority(self, presence: Presence | None) -> Authority:
         """What the asker is to an agent; without one, to the installation."""
-        return authority_of(self.person, self.runtime.community, presence)
+        return member_authority(self.person, self.runtime.community, presence)
 
     def require_owner(
         self, profile: Profile | None = None, presence: Presence | None = None
@@ -128,7 +138,7 @@ def is_admitted(asked: AgentQuery) -> bool:
         return True
     return guild_id is None and any(
         community.admits(None, asked.authority(each))
-        for each in presences(asked.runtime.home.facts)
+        for each in discord_presences(asked.runtime.home.facts)
     )
 
 
@@ -174,7 +184,7 @@ def first_here(asked: AgentQuery) -> Seen:
     """The first agent that talks here, or was placed here, or the only one; raises as `meant`."""
     reply = asked.reply
     here = {seen[0].agent.id: seen for seen in askable_by(asked)}
-    session = session_at(asked.runtime.home, place_of(asked))
+    session = session_bound_to_channel(asked.runtime.home, place_of(asked))
     talking = () if session is None else session.agent_ids
     placed = (key for key, (_, at) in here.items() if at is not None and at.spot(reply.channel_id))
     for agent_id in (*talking, *placed):
@@ -195,7 +205,7 @@ def placed_here(asked: AgentQuery) -> tuple[Seen, ...]:
 
 def seen_again(home: Home, agent_id: str) -> Seen:
     """An agent that was found before; raises NotFound."""
-    return home.agents.get(agent_id), presence_of(home.facts, agent_id)
+    return home.agents.get(agent_id), discord_presence(home.facts, agent_id)
 
 
 def place_of(asked: AgentQuery) -> str:
@@ -208,19 +218,21 @@ def is_trusted(asked: AgentQuery, presence: Presence | None) -> bool:
     return asked.authority(presence) in {Authority.OWNER, Authority.USER}
 
 
-def opening(asked: AgentQuery, *seen: Seen, theme: str = "") -> Opening:
+def opening(asked: AgentQuery, *seen: Seen, theme: str = "") -> SessionOpening:
     """How a session of the channel is opened with these agents; the fewest hear of it."""
-    return Opening(
+    return SessionOpening(
         agent_ids=tuple(dict.fromkeys(each[0].agent.id for each in seen)),
         opened_by=asked.person.principal_id,
         theme=theme,
-        hearing=fewest(*(_hearing(presence, asked.reply.channel_id) for _, presence in seen)),
+        hearing=narrowest_hearing(
+            *(_hearing(presence, asked.reply.channel_id) for _, presence in seen)
+        ),
         guild_id=asked.reply.guild_id,
     )
 
 
 def _askable(home: Home, hears: Hears) -> Iterator[Seen]:
-    kept = {presence.agent_id: presence for presence in presences(home.facts)}
+    kept = {presence.agent_id: presence for presence in discord_presences(home.facts)}
     for profile in living(home.agents):
         presence = kept.get(profile.agent.id)
         if hears(presence):
@@ -230,7 +242,7 @@ def _askable(home: Home, hears: Hears) -> Iterator[Seen]:
 def _only(home: Home, channel_id: str, hears: Hears, language: Language) -> Seen:
     """The one that is meant when nobody is named."""
     here = tuple(_askable(home, hears))
-    session = session_at(home, _place(channel_id))
+    session = session_bound_to_channel(home, _place(channel_id))
     spoken = () if session is None else session.agent_ids
     talking = tuple(seen for seen in here if seen[0].agent.id in spoken)
     placed = tuple(seen for seen in here if seen[1] is not None and seen[1].spot(channel_id))

@@ -161,6 +161,6 @@ class Relay:
 
 
 def id_at(moment: datetime) -> str:
-    """The lowest id of what is made from a moment on (see `domain.discord.community.made_at`)."""
+    """The lowest snowflake of a moment; the inverse of `snowflake_time`."""
     milliseconds = int(moment.timestamp() * 1_000) - _EPOCH_MILLISECONDS
     return str(max(milliseconds, 1) << 22)

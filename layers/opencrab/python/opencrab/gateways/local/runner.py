@@ -20,15 +20,18 @@ from typing import Any
 import uvicorn
 
 from opencrab.domain.errors import OpenCrabError
-from opencrab.engine.autonomy.heartbeat import deliver_beat
-from opencrab.engine.autonomy.sweep import admit_due, sweep
-from opencrab.engine.conversation.delivery import deliver
-from opencrab.engine.learning.nightly.run import run_night
-from opencrab.engine.learning.nightly.schedule import nightfall, send_reviews
+from opencrab.engine.autonomy.heartbeat import deliver_heartbeat
+from opencrab.engine.autonomy.sweep import admit_due_items, sweep
+from opencrab.engine.conversation.delivery import deliver_utterance
+from opencrab.engine.learning.nightly.run import run_nightly_review
+from opencrab.engine.learning.nightly.schedule import (
+    send_nightly_reviews,
+    send_session_count_reviews,
+)
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.background import run_background
+from opencrab.engine.turn.background import run_background_turn
 from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import is_suspect, run_turn
+from opencrab.engine.turn.run import is_suspect_delivery, run_turn
 from opencrab.gateways.local.index_follower import IndexFollower
 from opencrab.gateways.local.isolation import Isolation
 from opencrab.ports.conversation.feed import ChangeFeed
@@ -238,7 +241,7 @@ class Runner:
             Consumer(home.deliveries, self._deliver, workers=4, visibility=visibility),
             Consumer(home.compactions, self._compact, workers=2, visibility=visibility),
             Consumer(
-                home.beats, partial(deliver_beat, runtime), workers=2, visibility=_BEAT_SECONDS
+                home.beats, partial(deliver_heartbeat, runtime), workers=2, visibility=_BEAT_SECONDS
             ),
             Consumer(home.nights, self._night, workers=1, visibility=_NIGHT_SECONDS),
         ]
@@ -302,28 +305,28 @@ class Runner:
             self._ended.wait(_POLL_SECONDS)
             self._ended.clear()
             try:
-                admit_due(self._runtime)
+                admit_due_items(self._runtime)
             except OpenCrabError as error:
                 log.warning("what is due cannot be admitted now: %s", error.message)
 
     def _deliver(self, delivery: Delivery) -> MessageOutcome:
-        return deliver(self._runtime, delivery)
+        return deliver_utterance(self._runtime, delivery)
 
     def _compact(self, delivery: Delivery) -> MessageOutcome:
-        return self._carry(run_background, delivery)
+        return self._carry(run_background_turn, delivery)
 
     def _carry(self, run: Run, delivery: Delivery) -> MessageOutcome:
         """Run a turn beside others, or alone if it may have killed the process before."""
-        is_alone = is_suspect(self._runtime.home.journal, delivery)
+        is_alone = is_suspect_delivery(self._runtime.home.journal, delivery)
         with self._isolation.alone() if is_alone else self._isolation.together():
             return run(self._runtime, delivery, self._pace)
 
     def _night(self, delivery: Delivery) -> MessageOutcome:
-        return run_night(self._runtime, delivery, Pace(stopping=self._stopping.is_set))
+        return run_nightly_review(self._runtime, delivery, Pace(stopping=self._stopping.is_set))
 
     def _nightfall(self) -> None:
         """Send agents into the night when a day is over, and learn what models cost by then."""
-        if not nightfall(self._runtime) or self._price is None:
+        if not send_nightly_reviews(self._runtime) or self._price is None:
             return
         try:
             self._price(self._runtime)
@@ -338,7 +341,7 @@ class Runner:
                 sweep(self._runtime)
                 self._nightfall()
                 if due:
-                    send_reviews(self._runtime)
+                    send_session_count_reviews(self._runtime)
                 due = False
                 self._purge()
             except Exception:

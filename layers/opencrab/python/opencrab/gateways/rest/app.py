@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from opencrab.domain.errors import OpenCrabError
-from opencrab.engine.discord.setup import Application
+from opencrab.engine.discord.setup import BotApplication
 from opencrab.engine.insight.vitals import ReadMachine, no_machine
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.access import api_keys
@@ -38,7 +38,7 @@ from opencrab.gateways.rest.goals import goals, plans, task_events, tasks
 from opencrab.gateways.rest.http import openapi, problem
 from opencrab.gateways.rest.http.access import CALLER, Caller, identify, secret_in
 from opencrab.gateways.rest.http.body import ClientLeft, bounded, check_address
-from opencrab.gateways.rest.http.dependencies import Rest
+from opencrab.gateways.rest.http.dependencies import RestContext
 from opencrab.gateways.rest.http.polling import Watch
 from opencrab.gateways.rest.insight import analytics, views, what_if
 from opencrab.gateways.rest.installation import status as state
@@ -183,7 +183,7 @@ def create_app(
     setup: Callable[[], dict[str, Any]],
     longest_seconds: int | None = None,
     machine: ReadMachine = no_machine,
-    bot: Application | None = None,
+    bot: BotApplication | None = None,
     interactions: discord_door.Interactions | None = None,
 ) -> FastAPI:
     """The application that serves one installation.
@@ -198,8 +198,8 @@ def create_app(
         interactions: Answers Discord, where it calls this application.
     """
     app = build_routes()
-    application = bot or Application()
-    app.state.rest = Rest(runtime, watch, setup, longest_seconds, machine, application)
+    application = bot or BotApplication()
+    app.state.rest = RestContext(runtime, watch, setup, longest_seconds, machine, application)
     app.state.interactions = interactions
     app.add_middleware(RequestGate, runtime=runtime)
     return app

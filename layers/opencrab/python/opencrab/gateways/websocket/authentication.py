@@ -6,14 +6,14 @@ from urllib.parse import parse_qs
 
 from opencrab.domain.errors import Refused, Unauthenticated
 from opencrab.domain.identifier import content_hash
-from opencrab.engine.conversation.connections import holder, redeem_ticket
+from opencrab.engine.conversation.connections import holder_of_key_hash, redeem_connection_ticket
 from opencrab.engine.runtime import Runtime
 
 _CURE = "send the header `Authorization: Bearer <key>`, or a ticket from POST /api/tickets"
 
 
 @dataclass(frozen=True)
-class Entrance:
+class ConnectionGate:
     """Lets in who may come; `origins` are the pages whose scripts may connect.
 
     Only browsers say where they come from, and they always do: who says nothing is no browser.
@@ -35,7 +35,7 @@ class Entrance:
                 cure="add it to gateway.websocket.origins",
             )
         key = self._by_header(headers) or self._by_ticket(query)
-        holder(self.runtime.home.keys, key)
+        holder_of_key_hash(self.runtime.home.keys, key)
         return key
 
     def _by_header(self, headers: Mapping[str, str]) -> str | None:
@@ -53,7 +53,7 @@ class Entrance:
         tickets = parse_qs(query, errors="replace").get("ticket", [])
         if len(tickets) != 1:
             raise Unauthenticated("this needs an API key or a ticket", cure=_CURE)
-        return redeem_ticket(self.runtime, tickets[0])
+        return redeem_connection_ticket(self.runtime, tickets[0])
 
 
 def origins_of(configured: object) -> frozenset[str]:

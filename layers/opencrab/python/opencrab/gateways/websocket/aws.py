@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.errors import (
     Exhausted,
     Invalid,
@@ -22,10 +22,10 @@ from opencrab.domain.errors import (
 )
 from opencrab.engine.conversation import connections
 from opencrab.engine.conversation.connections import Flooding, Pause
-from opencrab.engine.conversation.live import Start, Visible, Watched
+from opencrab.engine.conversation.live import LiveStart, VisibleKinds, WatchTarget
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.websocket import dispatch, requests
-from opencrab.gateways.websocket.authentication import Entrance
+from opencrab.gateways.websocket.authentication import ConnectionGate
 from opencrab.gateways.websocket.pushing import Pusher
 from opencrab.ports.conversation.feed import FeedEntry
 from opencrab.ports.conversation.push import Push
@@ -62,7 +62,7 @@ class Gateway:
     ) -> None:
         self._runtime = runtime
         self._pusher = Pusher(runtime, push)
-        self._entrance = Entrance(runtime, origins)
+        self._entrance = ConnectionGate(runtime, origins)
         self._entries = entries
         self._pause: Pause = pause or threading.Event().wait
 
@@ -98,7 +98,9 @@ class Gateway:
     def _heard(self, connection_id: str, event: Mapping[str, Any]) -> None:
         """Do what a frame asks for; a flood, and whoever may be nobody any more, is cut."""
         try:
-            principal = connections.count_message(self._runtime, connection_id, self._pause)
+            principal = connections.count_connection_message(
+                self._runtime, connection_id, self._pause
+            )
         except (Unauthenticated, Flooding) as error:
             self._pusher.send(connection_id, dispatch.problem(error))
             self._pusher.cut(connection_id)
@@ -133,22 +135,24 @@ class _Stored:
         self._runtime = runtime
         self._connection_id = connection_id
         self._pause = pause
-        self.begun: list[tuple[Watched, Start]] = []
+        self.begun: list[tuple[WatchTarget, LiveStart]] = []
 
-    def begin(self, watched: Watched, visible: Visible, after: int | None) -> int:
-        begun = connections.watch(
+    def begin(self, watched: WatchTarget, visible: VisibleKinds, after: int | None) -> int:
+        begun = connections.watch_from_connection(
             self._runtime, self._connection_id, watched, visible, after, pause=self._pause
         )
         self.begun.append((watched, begun))
         return begun.place
 
-    def end(self, watched: Watched) -> bool:
-        return connections.unwatch(self._runtime, self._connection_id, watched, self._pause)
+    def end(self, watched: WatchTarget) -> bool:
+        return connections.unwatch_from_connection(
+            self._runtime, self._connection_id, watched, self._pause
+        )
 
-    def fact(self, watched: Watched) -> Fact | None:
+    def fact(self, watched: WatchTarget) -> Document | None:
         """The watcher as it is stored."""
         kind = connections.WATCHERS[watched.kind]
-        key = connections.key_of(self._connection_id)
+        key = connections.connection_fact_id(self._connection_id)
         return self._runtime.home.facts.get(watched.id, kind, key)
 
 

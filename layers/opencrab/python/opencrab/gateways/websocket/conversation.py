@@ -11,13 +11,13 @@ from opencrab.engine.conversation.connections import (
     MOST_MESSAGES,
     MOST_WATCHED,
     WINDOW_SECONDS,
-    Holders,
-    flooding,
+    KeyHolders,
+    flooding_error,
 )
-from opencrab.engine.conversation.live import Following, Visible, Watched
+from opencrab.engine.conversation.live import LiveFollower, VisibleKinds, WatchTarget
 from opencrab.engine.conversation.live_events import Event
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.websocket.authentication import Entrance
+from opencrab.gateways.websocket.authentication import ConnectionGate
 from opencrab.gateways.websocket.dispatch import answer
 from opencrab.ports.conversation.feed import ChangeFeed
 
@@ -28,7 +28,7 @@ class LocalTalk:
     def __init__(self, runtime: Runtime, feed: ChangeFeed, origins: frozenset[str]) -> None:
         self._runtime = runtime
         self._feed = feed
-        self._entrance = Entrance(runtime, origins)
+        self._entrance = ConnectionGate(runtime, origins)
 
     def enter(self, headers: Mapping[str, str], query: str) -> "Conversation":
         """A conversation with whoever sent this; raises Refused, Unauthenticated."""
@@ -44,8 +44,8 @@ class Conversation:
     def __init__(self, runtime: Runtime, feed: ChangeFeed, key: str) -> None:
         self._runtime = runtime
         self._key = key
-        self._holders = Holders(runtime)
-        self._following = Following(runtime, feed, MOST_WATCHED)
+        self._holders = KeyHolders(runtime)
+        self._following = LiveFollower(runtime, feed, MOST_WATCHED)
         self._began = runtime.clock.now()
         self._said: deque[float] = deque(maxlen=MOST_MESSAGES)
         self._past: list[Iterable[Event]] = []
@@ -57,7 +57,7 @@ class Conversation:
         """
         now = self._runtime.clock.monotonic_ms()
         if len(self._said) == MOST_MESSAGES and now - self._said[0] < WINDOW_SECONDS * 1_000:
-            raise flooding()
+            raise flooding_error()
         self._said.append(now)
         self._holders.known.clear()
         answered = answer(self._runtime, self._principal(), self, text)
@@ -72,7 +72,7 @@ class Conversation:
         self._principal()
         return self._following.news()
 
-    def begin(self, watched: Watched, visible: Visible, after: int | None) -> int:
+    def begin(self, watched: WatchTarget, visible: VisibleKinds, after: int | None) -> int:
         """See `talk.Watches`."""
         begun = self._following.begin(watched, visible, after)
         if begun.gap is not None:
@@ -80,7 +80,7 @@ class Conversation:
         self._past.append(self._following.past(watched))
         return begun.place
 
-    def end(self, watched: Watched) -> bool:
+    def end(self, watched: WatchTarget) -> bool:
         """See `talk.Watches`."""
         return self._following.end(watched)
 

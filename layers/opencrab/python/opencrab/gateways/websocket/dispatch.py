@@ -15,10 +15,10 @@ from opencrab.domain.conversation.message import (
 )
 from opencrab.domain.errors import OpenCrabError
 from opencrab.domain.identifier import stable_id
-from opencrab.engine.conversation.live import Visible, Watched, visible
+from opencrab.engine.conversation.live import VisibleKinds, WatchTarget, visible_line_kinds
 from opencrab.engine.conversation.live_events import Event
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit, instruct
+from opencrab.engine.turn.admission import admit_message, instruct_session
 from opencrab.gateways.websocket import requests
 from opencrab.gateways.websocket.requests import (
     MentorRequest,
@@ -35,13 +35,13 @@ from opencrab.ports.home import Home
 class Watches(Protocol):
     """What one connection watches, wherever that is kept."""
 
-    def begin(self, watched: Watched, visible: Visible, after: int | None) -> int:
+    def begin(self, watched: WatchTarget, visible: VisibleKinds, after: int | None) -> int:
         """Watch something; the place from which on its lines are told.
 
         Raises NotFound, Invalid, Refused.
         """
 
-    def end(self, watched: Watched) -> bool:
+    def end(self, watched: WatchTarget) -> bool:
         """Watch it no more; whether it was watched."""
 
 
@@ -80,7 +80,7 @@ def _dispatch_request(
 
 def _begin_subscription(principal: Principal, watches: Watches, wish: Subscribe) -> dict[str, Any]:
     principal.require(Scope.READ)
-    sight = visible(wish.kinds, is_owner=principal.scope is Scope.OWNER)
+    sight = visible_line_kinds(wish.kinds, is_owner=principal.scope is Scope.OWNER)
     place = watches.begin(wish.watched, sight, wish.after)
     found: dict[str, Any] = {"subscribed": True}
     return found | {"after": place} if wish.watched.kind == "session" else found
@@ -96,7 +96,7 @@ def _post_message(runtime: Runtime, principal: Principal, wish: Say) -> dict[str
         authority=authority(Source.WEBSOCKET, principal.scope),
         parts=(TextPart(text=wish.text),),
     )
-    turns = admit(runtime, wish.session_id, message)
+    turns = admit_message(runtime, wish.session_id, message)
     return {"turn_ids": [turn.id for turn in turns], "message_id": turns[0].group}
 
 
@@ -121,5 +121,5 @@ def _post_instruction(
         message_id=instruction_id,
         at=now,
     )
-    placed = instruct(home, instruction, line)
+    placed = instruct_session(home, instruction, line)
     return {"instruction_id": placed.id, "line": placed.line}

@@ -14,19 +14,19 @@ from dataclasses import dataclass
 from math import inf
 
 from opencrab.domain.conversation.message import Line
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.errors import Conflict, NotFound, Unauthenticated, Unavailable
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.conversation import live_events
 from opencrab.engine.conversation.connections import (
-    Holders,
-    Watcher,
+    ConnectionWatcher,
+    KeyHolders,
+    claim_lines_for_watcher,
     close_connection,
     connection_id_of,
-    told_next,
-    watchers,
+    watchers_of,
 )
-from opencrab.engine.conversation.live import Watched, line_in, turn_moved
+from opencrab.engine.conversation.live import WatchTarget, line_in_feed_entry, turn_change_of
 from opencrab.engine.conversation.live_events import Event, TurnMoved
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.conversation.feed import FeedEntry
@@ -40,7 +40,7 @@ AT_ONCE = 10
 BATCH_SECONDS = 15.0
 """Whoever is not told by then is cut: the function ends after 28 s, and a push may take 5."""
 
-Tell = Callable[[Fact], Iterable[Event]]
+Tell = Callable[[Document], Iterable[Event]]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Pusher:
     def __init__(self, runtime: Runtime, push: Push) -> None:
         self._runtime = runtime
         self._push = push
-        self._holders = Holders(runtime)
+        self._holders = KeyHolders(runtime)
 
     def follow(self, entries: Iterable[FeedEntry]) -> None:
         """Tell of everything in a batch of the stream.
@@ -73,7 +73,7 @@ class Pusher:
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="push") as pool:
             batch = _Batch(pool, deadline)
             for session_id, told in by_session.items():
-                lines = [line for entry in told if (line := line_in(entry)) is not None]
+                lines = [line for entry in told if (line := line_in_feed_entry(entry)) is not None]
                 turns = list(self._moved(told))
                 reached = self._session(batch, session_id, lines, turns)
                 self._agents(batch, lines, turns, reached)
@@ -100,18 +100,18 @@ class Pusher:
         except Unavailable as error:
             log.warning("a connection could not be cut: %s", error.message)
 
-    def catch_up(self, session_id: str, watcher: Fact) -> bool:
+    def catch_up(self, session_id: str, watcher: Document) -> bool:
         """Tell a watcher the lines that it has not been told; False when it is gone."""
         return self.tell(watcher, lambda fact: self._lines(session_id, fact))
 
-    def tell(self, watcher: Fact, told: Tell, deadline: float = inf) -> bool:
+    def tell(self, watcher: Document, told: Tell, deadline: float = inf) -> bool:
         """Tell a watcher something, if its key still allows that; False when it is gone.
 
         Whoever has more to be told at the deadline, by the clock's milliseconds, is cut.
         """
         connection_id = connection_id_of(watcher)
         try:
-            self._holders.get(watcher.read(Watcher).key)
+            self._holders.get(watcher.read(ConnectionWatcher).key)
         except Unauthenticated:
             self._drop(watcher)
             return False
@@ -125,7 +125,7 @@ class Pusher:
                 return False
         return True
 
-    def _all(self, batch: _Batch, found: Iterable[Fact], told: Tell) -> frozenset[str]:
+    def _all(self, batch: _Batch, found: Iterable[Document], told: Tell) -> frozenset[str]:
         """Tell watchers, several at once, and await that; which ones they were."""
         told_to = {
             watcher.id: batch.pool.submit(self.tell, watcher, told, batch.deadline)
@@ -139,19 +139,24 @@ class Pusher:
         self, batch: _Batch, session_id: str, lines: list[Line], turns: list[TurnMoved]
     ) -> frozenset[str]:
         """Tell those who watch the session; the connections that were reached."""
-        begun = [event for turn in turns if _begins(turn) for event in live_events.of_turn(turn)]
+        begun = [
+            event for turn in turns if _begins(turn) for event in live_events.events_of_turn(turn)
+        ]
         ended = [
-            event for turn in turns if not _begins(turn) for event in live_events.of_turn(turn)
+            event
+            for turn in turns
+            if not _begins(turn)
+            for event in live_events.events_of_turn(turn)
         ]
         if not (lines or begun or ended):
             return frozenset()
 
-        def told(watcher: Fact) -> Iterator[Event]:
+        def told(watcher: Document) -> Iterator[Event]:
             yield from begun
             yield from self._lines(session_id, watcher)
             yield from ended
 
-        found = watchers(self._runtime, Watched(kind="session", id=session_id))
+        found = watchers_of(self._runtime, WatchTarget(kind="session", id=session_id))
         return self._all(batch, found, told)
 
     def _agents(
@@ -159,44 +164,44 @@ class Pusher:
     ) -> None:
         """Tell those who watch an agent, and not the whole session, what it did."""
         acting = {line.speaker_id for line in lines if line.from_agent}
-        acting |= {turn.turn.agent_id for turn in turns if live_events.of_turn(turn)}
+        acting |= {turn.turn.agent_id for turn in turns if live_events.events_of_turn(turn)}
         for agent_id in sorted(acting):
             own_lines = [line for line in lines if line.from_agent and line.speaker_id == agent_id]
             own_turns = [turn for turn in turns if turn.turn.agent_id == agent_id]
 
             def told(
-                watcher: Fact,
+                watcher: Document,
                 own_lines: list[Line] = own_lines,
                 own_turns: list[TurnMoved] = own_turns,
             ) -> Iterator[Event]:
-                sight = watcher.read(Watcher).visible
+                sight = watcher.read(ConnectionWatcher).visible
                 for turn in filter(_begins, own_turns):
-                    yield from live_events.of_turn(turn)
+                    yield from live_events.events_of_turn(turn)
                 for line in filter(sight.shows, own_lines):
-                    yield from live_events.of_line(line)
+                    yield from live_events.events_of_line(line)
                 for turn in own_turns:
-                    yield from () if _begins(turn) else live_events.of_turn(turn)
+                    yield from () if _begins(turn) else live_events.events_of_turn(turn)
 
-            found = watchers(self._runtime, Watched(kind="agent", id=agent_id))
+            found = watchers_of(self._runtime, WatchTarget(kind="agent", id=agent_id))
             self._all(batch, (each for each in found if each.id not in reached), told)
 
-    def _lines(self, session_id: str, watcher: Fact) -> Iterator[Event]:
-        for line in told_next(self._runtime.home, session_id, watcher):
-            yield from live_events.of_line(line)
+    def _lines(self, session_id: str, watcher: Document) -> Iterator[Event]:
+        for line in claim_lines_for_watcher(self._runtime.home, session_id, watcher):
+            yield from live_events.events_of_line(line)
 
     def _moved(self, entries: Iterable[FeedEntry]) -> Iterator[TurnMoved]:
         told = {(entry.turn_id, entry.body): entry for entry in entries if entry.kind == "turn"}
         for turn_id, status in told:
             if turn_id and status != TurnStatus.QUEUED:
-                found = turn_moved(self._runtime, turn_id, status)
+                found = turn_change_of(self._runtime, turn_id, status)
                 if found is not None:
                     yield found
 
-    def _drop(self, watcher: Fact) -> None:
+    def _drop(self, watcher: Document) -> None:
         self.cut(connection_id_of(watcher))
         self._forget(watcher)
 
-    def _forget(self, watcher: Fact) -> None:
+    def _forget(self, watcher: Document) -> None:
         """Remove a watcher even where its connection is not known any more."""
         removed = watcher.replaced(body=None, version=0)
         try:

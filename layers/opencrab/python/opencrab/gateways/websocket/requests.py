@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, mod
 from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.domain.value import Identifier, MessageText, Value, is_json
-from opencrab.engine.conversation.live import Watched
+from opencrab.engine.conversation.live import WatchTarget
 
 FRAME_BYTES = 32_768
 """Largest frame of a client; API Gateway takes none that is larger."""
@@ -39,11 +39,11 @@ class _AboutOne(Value):
         return self
 
     @property
-    def watched(self) -> Watched:
+    def watched(self) -> WatchTarget:
         """What it is about."""
         if self.session_id is not None:
-            return Watched(kind="session", id=self.session_id)
-        return Watched(kind="agent", id=str(self.agent_id))
+            return WatchTarget(kind="session", id=self.session_id)
+        return WatchTarget(kind="agent", id=str(self.agent_id))
 
 
 class Subscribe(_AboutOne):

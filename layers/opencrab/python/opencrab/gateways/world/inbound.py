@@ -17,7 +17,7 @@ from opencrab.domain.errors import (
     Refused,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.world.binding import receive
+from opencrab.engine.world.binding import receive_world_message
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ def from_queue(runtime: Runtime, event: Mapping[str, Any], unpack: Unpack) -> di
 
 def _receive_message(runtime: Runtime, record: Mapping[str, Any], unpack: Unpack) -> bool:
     try:
-        became = receive(runtime, unpack(record["body"]), arrived_at=_arrival(record))
+        became = receive_world_message(runtime, unpack(record["body"]), arrived_at=_arrival(record))
     except _FOR_GOOD as error:
         _say_refused(record, error)
         return True

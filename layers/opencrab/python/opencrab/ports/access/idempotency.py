@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True)
-class Remembered:
+class RememberedRequest:
     """What a request with this key was, and what it was answered (None: not yet)."""
 
     request_hash: str
@@ -17,7 +17,7 @@ class Remembered:
 class Idempotency(Protocol):
     """Idempotency keys per principal; they expire after a day."""
 
-    def begin(self, key: str, request_hash: str, now: datetime) -> Remembered | None:
+    def begin(self, key: str, request_hash: str, now: datetime) -> RememberedRequest | None:
         """Remember a request; the earlier one with this key when there is one, else None."""
 
     def finish(self, key: str, status: int, body: str) -> None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.memory.search_row import EVERYTHING, Clearance, Row, RowKind
+from opencrab.domain.memory.search_row import EVERYTHING, RowKind, SearchClearance, SearchRow
 from opencrab.ports.conversation.feed import FeedEntry
 
 MOST_FOUND = 50
@@ -15,7 +15,7 @@ EXCERPT_CHARACTERS = 300
 
 
 @dataclass(frozen=True)
-class Query:
+class SearchQuery:
     """What is looked for, on whose behalf, and where.
 
     Filters that are empty leave everything in. `speaker` is a name or an id. `before` leaves out
@@ -24,7 +24,7 @@ class Query:
     """
 
     text: str
-    clearance: Clearance = EVERYTHING
+    clearance: SearchClearance = EVERYTHING
     limit: int = 10
     session_id: str | None = None
     kinds: frozenset[RowKind] = frozenset()
@@ -36,21 +36,21 @@ class Query:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchHit:
     """One thing that was found: its row, how well it fits, why, and its neighbours as an excerpt.
 
     The excerpt is `speaker: words`, a line each: the row before it, the row, the row after it, as
     far as whoever asks may hear them. `taint` when any words in it came from outside.
     """
 
-    row: Row
+    row: SearchRow
     score: float
     why: tuple[str, ...] = ()
     excerpt: str = ""
     taint: bool = False
 
 
-def excerpt_line(row: Row) -> str:
+def excerpt_line(row: SearchRow) -> str:
     """A row in an excerpt: one line, whatever it and its speaker's name hold."""
     text, speaker = (" ".join(each.split()) for each in (row.text, row.speaker))
     if len(text) > EXCERPT_CHARACTERS:
@@ -103,7 +103,7 @@ class TextEmbedder(Protocol):
 class Search(Protocol):
     """Finds lines and kept things of one agent, never anybody else's."""
 
-    def search(self, agent_id: str, query: Query) -> tuple[Found, ...]:
+    def search(self, agent_id: str, query: SearchQuery) -> tuple[SearchHit, ...]:
         """What fits a query best, best first; what was just written is among it.
 
         Raises Unavailable while the index cannot be reached; words that cannot be looked for find

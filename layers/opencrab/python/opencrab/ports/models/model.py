@@ -4,12 +4,12 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from opencrab.domain.agents.agent import Agent, selectable_by
+from opencrab.domain.agents.agent import Agent, selectable_aliases
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.preferences import Preferences
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price, Usage
-from opencrab.domain.turn.record import Answer, Call
+from opencrab.domain.turn.record import ActionCall, ModelAnswer
 from opencrab.domain.value import Value
 
 
@@ -33,19 +33,19 @@ class Image:
 class ChatMessage:
     """One contribution to the conversation; `name` tells people apart.
 
-    `replay` is `Answer.replay` of what the assistant said, for the vendor that wants it back.
+    `replay` is `ModelAnswer.replay` of what the assistant said, for the vendor that wants it back.
     """
 
     role: Literal["user", "assistant"]
     text: str
     name: str = ""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ActionCall, ...] = ()
     images: tuple[Image, ...] = ()
     replay: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
-class Returned:
+class CallReturn:
     """What a call of the assistant came to."""
 
     call_id: str
@@ -64,7 +64,7 @@ class ChatRequest:
     model: str
     actions: tuple[ActionSchema, ...]
     system: str
-    turns: tuple[ChatMessage | Returned, ...]
+    turns: tuple[ChatMessage | CallReturn, ...]
     max_output_tokens: int
     temperature: float | None = None
     stop: tuple[str, ...] = ()
@@ -153,8 +153,8 @@ class ChatModel(Protocol):
     def encode(self, request: ChatRequest) -> bytes:
         """The request as it goes over the wire; its length bounds the reservation."""
 
-    def chat(self, request: ChatRequest, body: bytes) -> Answer:
-        """Send an encoded request and read the answer; raises Unanswered, and nothing else."""
+    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
+        """Send an encoded request and read the answer; raises ModelCallFailed, and nothing else."""
 
 
 class Embedder(Protocol):
@@ -165,7 +165,7 @@ class Embedder(Protocol):
         """What is known of the model."""
 
     def embed(self, texts: tuple[str, ...], *, timeout_seconds: float) -> Embeddings:
-        """A vector for each text; raises Unanswered, and nothing else."""
+        """A vector for each text; raises ModelCallFailed, and nothing else."""
 
 
 class Models(Protocol):
@@ -193,7 +193,7 @@ def choices(
     Each can be found and paid for, knows how to call actions, and is private where the agent is.
     """
     found = dict[str, ModelInfo]()
-    for alias in selectable_by(agent, models.routing):
+    for alias in selectable_aliases(agent, models.routing):
         if among is not None and alias not in among:
             continue
         try:
@@ -214,7 +214,7 @@ def distinct(found: Mapping[str, ModelInfo]) -> dict[str, ModelInfo]:
     return {alias: found[alias] for alias in first.values()}
 
 
-class Directory(Protocol):
+class ProviderDirectory(Protocol):
     """What else can be asked of the models, by people rather than by turns."""
 
     def infos(self) -> tuple[ModelInfo, ...]:

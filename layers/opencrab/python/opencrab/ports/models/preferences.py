@@ -23,5 +23,5 @@ class PreferenceStore(Protocol):
     def save(self, preferences: Preferences, version: int) -> StoredPreferences:
         """Keep it as the version after `version`; raises Conflict when that is not the stored one.
 
-        From then on `Boundary.settings_version` tells the new version.
+        From then on `StepBoundary.settings_version` tells the new version.
         """

@@ -12,11 +12,11 @@ from pydantic import BaseModel
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent
-from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.conversation.session import Session
-from opencrab.domain.goals.goal import Goal, Receipt
-from opencrab.domain.learning.settings import Trials
-from opencrab.domain.models.routing import Basis, ModelChosen, Routing
+from opencrab.domain.goals.goal import ActionReceipt, Goal
+from opencrab.domain.learning.settings import TrialSettings
+from opencrab.domain.models.routing import ModelChosen, Routing, RoutingBasis
 from opencrab.domain.money.budget import Limits
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.turn.turn import Turn
@@ -24,12 +24,12 @@ from opencrab.domain.value import Language
 from opencrab.ports.agents import Agents
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.sessions import Sessions
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.memory.search import Search
 from opencrab.ports.models.model import ActionSchema, Models
 from opencrab.ports.money.budgets import Budgets
 from opencrab.ports.skills import StandardSkills
-from opencrab.ports.turn.journal import History
+from opencrab.ports.turn.journal import SessionHistory
 from opencrab.ports.usage.counters import Tallies
 from opencrab.ports.usage.ledger import UsageLedger
 from opencrab.ports.web import SearchEngine, Web
@@ -38,7 +38,7 @@ from opencrab.ports.world import WorldPost
 
 
 @dataclass(frozen=True)
-class Reach:
+class ActionReach:
     """What lies outside a turn's own journal and that its actions may reach.
 
     Without `sessions` nobody sees another conversation than the present one. `web` and
@@ -48,8 +48,8 @@ class Reach:
     """
 
     files: Files
-    facts: Facts
-    history: History
+    facts: Documents
+    history: SessionHistory
     models: Models
     agents: Agents
     search: Search
@@ -77,15 +77,15 @@ class ActionContext:
     session: Session
     turn: Turn
     key: str
-    reach: Reach
+    reach: ActionReach
     clock: Clock
     actions: "Actions"
-    mind: Mind = field(default_factory=Mind)
+    mind: AgentState = field(default_factory=AgentState)
     goal: Goal | None = None
-    receipts: tuple[Receipt, ...] = ()
-    basis: Basis = field(default_factory=Basis)
+    receipts: tuple[ActionReceipt, ...] = ()
+    basis: RoutingBasis = field(default_factory=RoutingBasis)
     choices: tuple[ModelChosen, ...] = ()
-    trials: Trials = field(default_factory=Trials)
+    trials: TrialSettings = field(default_factory=TrialSettings)
     prepared: dict[str, Any] = field(default_factory=dict)
 
 
@@ -250,7 +250,7 @@ class Actions(Protocol):
         """Every action that turns of this authority may use, sorted by name."""
 
     def schemas(
-        self, agent: Agent, routing: Routing, authority: Authority, mind: Mind
+        self, agent: Agent, routing: Routing, authority: Authority, mind: AgentState
     ) -> tuple[ActionSchema, ...]:
         """What this agent's models are told, sorted by name; fixed per agent configuration.
 

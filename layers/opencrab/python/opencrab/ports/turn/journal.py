@@ -7,9 +7,9 @@ from typing import Protocol
 
 from opencrab.domain.conversation.message import Instruction, Line, Utterance
 from opencrab.domain.conversation.session import SessionChange
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.models.health import BreakerState
-from opencrab.domain.money.budget import Draw
+from opencrab.domain.money.budget import BudgetDraw
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.record import ApprovalDecision, Record
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
@@ -18,7 +18,7 @@ from opencrab.domain.value import MicroUsd
 
 
 @dataclass(frozen=True)
-class Admission:
+class AdmittedMessage:
     """A message and the turns that answer it; `body_hash` decides whether two are the same."""
 
     message_id: str
@@ -28,7 +28,7 @@ class Admission:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedTurn:
     """A turn's header with all its records, in order of their keys."""
 
     turn: Turn
@@ -36,7 +36,7 @@ class Recorded:
 
 
 @dataclass(frozen=True)
-class Boundary:
+class StepBoundary:
     """What a turn must know before its next model call, read strongly consistent.
 
     `limits` are those that were set at run time, by name, for `Limits.changed`; `settings_version`
@@ -51,7 +51,7 @@ class Boundary:
 
 
 @dataclass(frozen=True)
-class Change:
+class TurnChange:
     """One step of one turn, all or nothing.
 
     It holds only while the stored header has the `epoch` and the sequence `expected`; records are
@@ -68,8 +68,8 @@ class Change:
     lines: tuple[Line, ...] = ()
     utterances: tuple[Utterance, ...] = ()
     due: tuple[DueItem, ...] = ()
-    facts: tuple[Fact, ...] = ()
-    draws: tuple[Draw, ...] = ()
+    facts: tuple[Document, ...] = ()
+    draws: tuple[BudgetDraw, ...] = ()
     usage: tuple[UsageRow, ...] = ()
     session: SessionChange | None = None
     at: datetime | None = None
@@ -96,7 +96,7 @@ class Change:
         return self.turn.status is TurnStatus.WAITING and stop is not None and stop.pause
 
 
-class History(Protocol):
+class SessionHistory(Protocol):
     """What was said in sessions, for reading."""
 
     def lines(
@@ -111,10 +111,10 @@ class History(Protocol):
         """Lines with after < sequence < before."""
 
 
-class Journal(History, Protocol):
+class Journal(SessionHistory, Protocol):
     """Where turns live. No method may leave half of its change behind."""
 
-    def admit(self, admission: Admission) -> tuple[Turn, ...]:
+    def admit(self, admission: AdmittedMessage) -> tuple[Turn, ...]:
         """Put the message's line and its turns' headers, once.
 
         The same message again (same `body_hash`) answers the stored turns and changes nothing.
@@ -128,23 +128,25 @@ class Journal(History, Protocol):
         It has no line in its session, which need not take messages any more.
         """
 
-    def claim(self, turn_id: str, *, lease_until: datetime, receipt: str | None) -> Recorded | None:
+    def claim(
+        self, turn_id: str, *, lease_until: datetime, receipt: str | None
+    ) -> RecordedTurn | None:
         """Take a queued or running turn: a new epoch. None when it has ended or waits."""
 
-    def commit(self, change: Change) -> Turn:
+    def commit(self, change: TurnChange) -> Turn:
         """Apply one change and answer the stored header.
 
         Raises Superseded (epoch or sequence moved on), Stopped (see Change), Exhausted (a budget's
         limit; `field` names its scope), Changed (one of its facts is stored in another version).
         """
 
-    def load(self, turn_id: str) -> Recorded:
+    def load(self, turn_id: str) -> RecordedTurn:
         """Read a turn; raises NotFound."""
 
     def header(self, turn_id: str) -> Turn:
         """Read a turn without its records; raises NotFound."""
 
-    def boundary(self, turn: Turn) -> Boundary:
+    def boundary(self, turn: Turn) -> StepBoundary:
         """Read the switches and all else that may have changed since the turn's last step."""
 
     def instruct(self, instruction: Instruction, line: Line) -> Instruction:
@@ -163,7 +165,7 @@ class Journal(History, Protocol):
         A turn that nobody paused is answered as it is. Raises NotFound.
         """
 
-    def decide(self, turn_id: str, decision: ApprovalDecision, *facts: Fact) -> Turn:
+    def decide(self, turn_id: str, decision: ApprovalDecision, *facts: Document) -> Turn:
         """Decide a waiting turn's approval, write facts with it, and queue the turn.
 
         Raises Conflict when it does not wait for exactly this call, Changed when a fact is stored

@@ -2,13 +2,13 @@
 
 from typing import Protocol
 
-from opencrab.domain.usage.counters import Tally
+from opencrab.domain.usage.counters import DailyTally
 
 
 class Tallies(Protocol):
     """Counts per agent, day and cell. Nobody writes them but the journal."""
 
-    def between(self, agent_id: str, first: str, last: str) -> tuple[Tally, ...]:
+    def between(self, agent_id: str, first: str, last: str) -> tuple[DailyTally, ...]:
         """An agent's tallies from one day to another, both included, by day.
 
         Days are those of UTC, like 2026-11-22.

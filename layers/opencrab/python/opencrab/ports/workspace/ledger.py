@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from opencrab.domain.errors import Invalid, TooLarge
-from opencrab.domain.workspace.path import twin_key
+from opencrab.domain.workspace.path import path_collision_key
 from opencrab.ports.workspace.files import FileInfo
 
 GRACE = timedelta(minutes=15)
@@ -18,7 +18,7 @@ GRACE = timedelta(minutes=15)
 
 
 @dataclass(frozen=True)
-class Reservation:
+class SpaceReservation:
     """Bytes that a write may come to need; `token` names the write, the same in every repeat."""
 
     token: str
@@ -27,7 +27,7 @@ class Reservation:
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """What the ledger knows of one path.
 
     `size` is None when no file was there; `info` is None when only the size is known. `counted` and
@@ -38,7 +38,7 @@ class Entry:
     path: str
     size: int | None = None
     info: FileInfo | None = None
-    reservations: tuple[Reservation, ...] = ()
+    reservations: tuple[SpaceReservation, ...] = ()
     counted: int = 0
     revision: str = ""
 
@@ -52,7 +52,7 @@ class Entry:
         """Whether there is nothing left to know."""
         return self.size is None and not self.reservations
 
-    def seen(self, info: FileInfo | None, now: datetime) -> "Entry":
+    def seen(self, info: FileInfo | None, now: datetime) -> "LedgerEntry":
         """After a look at the file, without the reservations of the dead.
 
         Whether it is clean is kept with the file alone.
@@ -61,34 +61,36 @@ class Entry:
         known = None if info is None else replace(info, clean=False)
         return replace(self, size=size, info=known, reservations=self._alive(now))
 
-    def sized(self, size: int | None, now: datetime) -> "Entry":
+    def sized(self, size: int | None, now: datetime) -> "LedgerEntry":
         """After a look at the file's size alone."""
         return replace(self, size=size, info=None, reservations=self._alive(now))
 
-    def reserving(self, token: str, size: int, now: datetime) -> "Entry":
+    def reserving(self, token: str, size: int, now: datetime) -> "LedgerEntry":
         """Before a write of so many bytes."""
         others = self.without(token).reservations
-        return replace(self, reservations=(*others, Reservation(token, size, now)))
+        return replace(self, reservations=(*others, SpaceReservation(token, size, now)))
 
-    def without(self, token: str) -> "Entry":
+    def without(self, token: str) -> "LedgerEntry":
         """After a write came to its end."""
         others = tuple(each for each in self.reservations if each.token != token)
         return replace(self, reservations=others)
 
-    def _alive(self, now: datetime) -> tuple[Reservation, ...]:
+    def _alive(self, now: datetime) -> tuple[SpaceReservation, ...]:
         return tuple(each for each in self.reservations if now - each.at < GRACE)
 
 
-class Ledger(Protocol):
+class WorkspaceLedger(Protocol):
     """Per agent: one entry for each path, and the sum of what they count for."""
 
-    def entry(self, agent_id: str, path: str) -> Entry:
+    def entry(self, agent_id: str, path: str) -> LedgerEntry:
         """What is known of a path; an empty entry when nothing is."""
 
-    def entries(self, agent_id: str, folder: str = "") -> tuple[Entry, ...]:
+    def entries(self, agent_id: str, folder: str = "") -> tuple[LedgerEntry, ...]:
         """What is known below a folder, in no order."""
 
-    def save(self, agent_id: str, entry: Entry, *, quota_bytes: int | None = None) -> Entry | None:
+    def save(
+        self, agent_id: str, entry: LedgerEntry, *, quota_bytes: int | None = None
+    ) -> LedgerEntry | None:
         """Keep an entry, remove one that is empty, and count the difference, all at once.
 
         None when somebody changed it since it was read. Raises TooLarge when it grows beyond the
@@ -123,4 +125,4 @@ def name_taken(path: str, existing: str, *, is_folder: bool) -> Invalid:
 
 def twin_names(path: str) -> tuple[str, ...]:
     """A path's names, each in the form that it shares with all that look the same."""
-    return tuple(map(twin_key, path.split("/")))
+    return tuple(map(path_collision_key, path.split("/")))

@@ -8,7 +8,7 @@ from pynamodb.expressions.operand import Path
 from opencrab.adapters.dynamodb.item import Schema, attribute, microseconds, ttl
 from opencrab.adapters.dynamodb.table import ConditionFailed, Table, absent, changes, put, update
 from opencrab.domain.errors import TooLarge, Unavailable
-from opencrab.ports.access.idempotency import Remembered
+from opencrab.ports.access.idempotency import RememberedRequest
 
 SCHEMA = Schema("idempotency")
 HEAD = "I"
@@ -21,7 +21,7 @@ class DynamoIdempotency:
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def begin(self, key: str, request_hash: str, now: datetime) -> Remembered | None:
+    def begin(self, key: str, request_hash: str, now: datetime) -> RememberedRequest | None:
         until = now + LIFE
         fields = {
             "request_hash": request_hash,
@@ -40,7 +40,7 @@ class DynamoIdempotency:
                 raise Unavailable("the answer to this request is being forgotten") from None
             earlier = SCHEMA.fields(refusal.item)
             status, body = earlier.get("status"), earlier.get("body")
-            return Remembered(earlier["request_hash"], status, body)
+            return RememberedRequest(earlier["request_hash"], status, body)
         return None
 
     def finish(self, key: str, status: int, body: str) -> None:

@@ -9,7 +9,7 @@ from pynamodb.expressions.update import Update
 from opencrab.adapters.dynamodb.item import Schema, ttl
 from opencrab.adapters.dynamodb.money.board import limits_write, read
 from opencrab.adapters.dynamodb.table import Table, Write, update
-from opencrab.domain.money.budget import Draw, exhausted_error, limit_changes
+from opencrab.domain.money.budget import BudgetDraw, budget_exhausted_error, budget_limit_changes
 from opencrab.domain.value import MicroUsd
 
 SCHEMA = Schema("budget")
@@ -30,12 +30,12 @@ class DynamoBudgets:
         return read(self._table).limits()
 
     def change_limits(self, changes: Mapping[str, MicroUsd | None]) -> None:
-        checked = limit_changes(changes)
+        checked = budget_limit_changes(changes)
         if checked:
             self._table.write(limits_write(checked))
 
 
-def drawing(draw: Draw, at: datetime) -> Write:
+def drawing(draw: BudgetDraw, at: datetime) -> Write:
     """Change one day's budget; raises Exhausted when the draw alone is over the limit."""
     values = {"schema": SCHEMA.version, "ttl": ttl(at.astimezone(UTC) + LIFE)}
     change = Update(*(Path(name).set(value) for name, value in values.items()))
@@ -47,7 +47,7 @@ def drawing(draw: Draw, at: datetime) -> Write:
     # go over the limit together. What is given back has no condition (ADR 0008).
     room = limit - draw.micro_usd
     if room < 0:
-        raise exhausted_error(draw)
+        raise budget_exhausted_error(draw)
     fits = Path("drawn").does_not_exist() | (Path("drawn") <= room)
     return update(_partition(draw.scope), draw.day, change, fits)
 

@@ -16,10 +16,10 @@ from opencrab.adapters.dynamodb.turn import record as records
 from opencrab.adapters.dynamodb.usage import counters as tallies
 from opencrab.adapters.dynamodb.usage import ledger
 from opencrab.domain.errors import Stopped, Superseded
-from opencrab.domain.money.budget import exhausted_error
+from opencrab.domain.money.budget import budget_exhausted_error
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.ports.documents import stale_write
-from opencrab.ports.turn.journal import Change
+from opencrab.ports.turn.journal import TurnChange
 
 HEADER = 0
 
@@ -32,7 +32,7 @@ class Writes:
     """
 
     def __init__(
-        self, change: Change, after: Turn, known: CountedSession | None, seen: tallies.Seen
+        self, change: TurnChange, after: Turn, known: CountedSession | None, seen: tallies.Seen
     ) -> None:
         self._change = change
         self._after = after
@@ -56,7 +56,7 @@ class Writes:
         stop = self._judged_header(refusal) if HEADER in refusal.failed else self._after.stop
         for draw, place in zip(self._change.draws, self.draws, strict=True):
             if place in refusal.failed:
-                raise exhausted_error(draw)
+                raise budget_exhausted_error(draw)
         for fact, place in zip(self._change.facts, self.facts, strict=True):
             if place in refusal.failed:
                 raise stale_write(fact)
@@ -115,7 +115,7 @@ class Writes:
         yield from tallies.counting(change.usage, at, self._seen)
 
 
-def _advance_counts(change: Change, known: CountedSession) -> CountedSession:
+def _advance_counts(change: TurnChange, known: CountedSession) -> CountedSession:
     session = known.session
     if change.session is not None and change.at is not None:
         session = session.after(change.session, change.at)

@@ -32,12 +32,12 @@ from opencrab.adapters.dynamodb.turn.change import HEADER, Writes
 from opencrab.adapters.dynamodb.usage import counters as tallies
 from opencrab.domain.conversation.message import Instruction, Line
 from opencrab.domain.conversation.session import SessionStatus
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.errors import Conflict, NotFound, Unavailable
 from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest, Record
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.ports.documents import stale_write
-from opencrab.ports.turn.journal import Admission, Boundary, Change, Recorded
+from opencrab.ports.turn.journal import AdmittedMessage, RecordedTurn, StepBoundary, TurnChange
 
 OnTurn = Callable[[Turn], None]
 
@@ -61,7 +61,7 @@ class DynamoJournal:
         self._active: tallies.Seen = set()
         self._on_turn = on_turn or (lambda _turn: None)
 
-    def admit(self, admission: Admission) -> tuple[Turn, ...]:
+    def admit(self, admission: AdmittedMessage) -> tuple[Turn, ...]:
         session_id = admission.line.session_id
         known = self._known(session_id)
         for _ in range(sessions.ATTEMPTS):
@@ -93,16 +93,18 @@ class DynamoJournal:
             return turn if refusal.item is None else headers.from_item(refusal.item)
         return turn
 
-    def claim(self, turn_id: str, *, lease_until: datetime, receipt: str | None) -> Recorded | None:
+    def claim(
+        self, turn_id: str, *, lease_until: datetime, receipt: str | None
+    ) -> RecordedTurn | None:
         claimed = headers.claim(self._table, turn_id, lease_until, receipt)
         if claimed is None:
             return None
         self._on_turn(claimed)
         before = records.fetch(self._table, turn_id) if claimed.sequence > 1 else ()
         _require_all(claimed, before)
-        return Recorded(claimed, before)
+        return RecordedTurn(claimed, before)
 
-    def commit(self, change: Change) -> Turn:
+    def commit(self, change: TurnChange) -> Turn:
         after, session_id = change.turn, change.turn.session_id
         grows = bool(change.lines) or change.session is not None
         known = self._known(session_id) if grows else None
@@ -126,24 +128,24 @@ class DynamoJournal:
             return after
         raise sessions.busy(session_id)
 
-    def load(self, turn_id: str) -> Recorded:
+    def load(self, turn_id: str) -> RecordedTurn:
         # Records sort before their header, so that one query reads both, the header last.
         items = self._table.query(headers.partition(turn_id), "0", headers.HEADER)
         if not items or items[-1]["sk"]["S"] != headers.HEADER:
             raise headers.missing(turn_id)
         turn = headers.from_item(items[-1])
-        return Recorded(turn, tuple(records.from_item(item) for item in items[:-1]))
+        return RecordedTurn(turn, tuple(records.from_item(item) for item in items[:-1]))
 
     def header(self, turn_id: str) -> Turn:
         return headers.fetch(self._table, turn_id)
 
-    def boundary(self, turn: Turn) -> Boundary:
+    def boundary(self, turn: Turn) -> StepBoundary:
         # One strongly consistent read of one item, before each model call (ADR 0010).
         board = switches.read(self._table)
         told: tuple[Instruction, ...] = ()
         if board.instructed_since(turn.created_at):
             told = inbox.after(self._table, turn.session_id, turn.trigger_line)
-        return Boundary(
+        return StepBoundary(
             frozen=board.frozen(*switches.scopes_of(turn.agent_id)),
             instructions=told,
             limits=board.limits(),
@@ -192,7 +194,7 @@ class DynamoJournal:
                 return resumed
         raise _busy(turn_id)
 
-    def decide(self, turn_id: str, decision: ApprovalDecision, *facts: Fact) -> Turn:
+    def decide(self, turn_id: str, decision: ApprovalDecision, *facts: Document) -> Turn:
         for _ in range(sessions.ATTEMPTS):
             recorded = self.load(turn_id)
             stored = recorded.turn
@@ -275,7 +277,7 @@ class DynamoJournal:
         )
         self._seen.note(grown)
 
-    def _admitted_before(self, admission: Admission) -> tuple[Turn, ...]:
+    def _admitted_before(self, admission: AdmittedMessage) -> tuple[Turn, ...]:
         """The turns that this message became before; raises Conflict if it cannot be admitted."""
         marker = self._table.get(markers.partition(admission.message_id), markers.MARK)
         if marker is None:

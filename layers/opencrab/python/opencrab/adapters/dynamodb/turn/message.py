@@ -5,14 +5,14 @@ from datetime import timedelta
 from opencrab.adapters.dynamodb.item import Item, Schema, ttl
 from opencrab.adapters.dynamodb.table import Write, absent, put
 from opencrab.domain.errors import Conflict
-from opencrab.ports.turn.journal import Admission
+from opencrab.ports.turn.journal import AdmittedMessage
 
 SCHEMA = Schema("message")
 MARK = "M"
 RETENTION = timedelta(days=35)
 
 
-def new(admission: Admission) -> Write:
+def new(admission: AdmittedMessage) -> Write:
     """Put the marker of a message that must not have been admitted yet."""
     fields = {
         "body_hash": admission.body_hash,
@@ -22,7 +22,7 @@ def new(admission: Admission) -> Write:
     return put(SCHEMA.item(partition(admission.message_id), MARK, fields), absent())
 
 
-def turns_of(item: Item, admission: Admission) -> tuple[str, ...]:
+def turns_of(item: Item, admission: AdmittedMessage) -> tuple[str, ...]:
     """The turns that this message became before; raises Conflict when it was another message."""
     fields = SCHEMA.fields(item)
     if fields.get("body_hash") != admission.body_hash:

@@ -8,7 +8,7 @@ from opencrab.adapters.dynamodb.item import Item, Schema, ttl, with_defaults
 from opencrab.adapters.dynamodb.table import Table, Write, absent, put
 from opencrab.adapters.dynamodb.turn.header import partition
 from opencrab.domain.turn.action import MemoriesFound
-from opencrab.domain.turn.record import CallResult, ModelIntent, Record, record_key
+from opencrab.domain.turn.record import CallResult, ModelIntent, Record, turn_record_key
 
 SCHEMA = Schema("record", (with_defaults, with_defaults, with_defaults))
 BEFORE = SCHEMA.version - 1
@@ -35,7 +35,7 @@ def to_item(turn_id: str, record: Record, at: datetime) -> Item:
         "body": record.model_dump_json(exclude=None if newest else _ADDED),
         "ttl": ttl(at + LIFE),
     }
-    return SCHEMA.item(partition(turn_id), record_key(record), fields)
+    return SCHEMA.item(partition(turn_id), turn_record_key(record), fields)
 
 
 def from_item(item: Item) -> Record:

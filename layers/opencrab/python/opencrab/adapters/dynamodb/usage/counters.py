@@ -17,11 +17,11 @@ from opencrab.adapters.dynamodb.table import Table, Write, put, update
 from opencrab.domain.usage.counters import (
     ACTIVE_KEPT,
     KEPT,
-    Cell,
-    Tally,
-    day_of,
+    CounterCell,
+    DailyTally,
     merge_tallies,
-    tally_of,
+    tally_day,
+    tally_of_call,
 )
 from opencrab.domain.usage.ledger import UsageRow
 
@@ -43,7 +43,7 @@ class DynamoTallies:
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def between(self, agent_id: str, first: str, last: str) -> tuple[Tally, ...]:
+    def between(self, agent_id: str, first: str, last: str) -> tuple[DailyTally, ...]:
         items = self._table.query(_partition(agent_id), f"{first}#", f"{last}$")
         return merge_tallies(map(from_item, items))
 
@@ -56,9 +56,9 @@ class DynamoTallies:
 
 def counting(rows: tuple[UsageRow, ...], at: datetime, seen: Seen) -> Iterator[Write]:
     """The writes that count the calls of one transaction; `seen` is what needs no telling."""
-    for tally in merge_tallies(map(tally_of, rows)):
+    for tally in merge_tallies(map(tally_of_call, rows)):
         yield _tally_update(tally, shard(rows[0].turn_id, SHARDS), at)
-    for agent_id, day in sorted({(row.agent_id, day_of(row.at)) for row in rows} - seen):
+    for agent_id, day in sorted({(row.agent_id, tally_day(row.at)) for row in rows} - seen):
         fields = {"ttl": ttl(at.astimezone(UTC) + ACTIVE_KEPT)}
         yield put(ACTIVE.item(f"ACTIVE#{day}", agent_id, fields))
 
@@ -67,10 +67,10 @@ def note(rows: tuple[UsageRow, ...], seen: Seen) -> None:
     """Remember that an agent was told to be active."""
     if len(seen) >= _MOST_SEEN:
         seen.clear()
-    seen.update((row.agent_id, day_of(row.at)) for row in rows)
+    seen.update((row.agent_id, tally_day(row.at)) for row in rows)
 
 
-def from_item(item: Item) -> Tally:
+def from_item(item: Item) -> DailyTally:
     """What an item holds of a tally."""
     fields = SCHEMA.fields(item)
     counts = {
@@ -78,10 +78,10 @@ def from_item(item: Item) -> Tally:
         for name, count in fields.items()
         if name.startswith(_COUNT)
     }
-    return Tally(
+    return DailyTally(
         agent_id=fields["pk"].removeprefix("TALLY#"),
         day=fields["sk"].partition("#")[0],
-        cell=Cell.model_validate(json.loads(fields["cell"])),
+        cell=CounterCell.model_validate(json.loads(fields["cell"])),
         counts=counts,
         hours=_hours(fields),
     )
@@ -96,7 +96,7 @@ def _hours(fields: Fields) -> dict[int, dict[str, int]]:
     return hours
 
 
-def _tally_update(tally: Tally, place: int, at: datetime) -> Write:
+def _tally_update(tally: DailyTally, place: int, at: datetime) -> Write:
     cell = tally.cell
     values = {
         "schema": SCHEMA.version,

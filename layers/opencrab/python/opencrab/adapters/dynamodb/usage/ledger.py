@@ -10,7 +10,7 @@ from opencrab.adapters.dynamodb.agent import created_at
 from opencrab.adapters.dynamodb.item import Item, Schema
 from opencrab.adapters.dynamodb.table import ConditionFailed, Table, Write, absent, put
 from opencrab.domain.errors import NotFound, Unavailable
-from opencrab.domain.usage.ledger import Judgement, UsageRow, is_row_id, row_bounds
+from opencrab.domain.usage.ledger import Judgement, UsageRow, is_ledger_row_id, ledger_row_bounds
 from opencrab.ports.clock import Clock
 
 SCHEMA = Schema("usage row")
@@ -46,7 +46,7 @@ class DynamoUsage:
         limit: int = 100,
         oldest_first: bool = False,
     ) -> tuple[UsageRow, ...]:
-        low, high = row_bounds(since, until, after, oldest_first=oldest_first)
+        low, high = ledger_row_bounds(since, until, after, oldest_first=oldest_first)
         found: list[Item] = []
         if low >= high or limit <= 0:
             return ()
@@ -93,7 +93,7 @@ class DynamoUsage:
         )
 
     def _item(self, agent_id: str, row_id: str) -> Item:
-        possible = is_row_id(row_id)
+        possible = is_ledger_row_id(row_id)
         item = self._table.get(_partition(agent_id, row_id), row_id) if possible else None
         if item is None:
             raise NotFound(f"agent {agent_id!r} has no usage row {row_id!r}")

@@ -15,20 +15,20 @@ from opencrab.adapters.providers.wire.lenient import (
     read_arguments,
 )
 from opencrab.adapters.providers.wire.text import repair_text, sort_blocks
-from opencrab.adapters.providers.wire.wire import Party
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import ErrorParty
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
-from opencrab.domain.turn.record import Answer, Call, Reflection
+from opencrab.domain.turn.record import ActionCall, ModelAnswer, Reflection
 
 _CUT = "max_tokens"
 _REFUSED = "refusal"
 _FULL = "model_context_window_exceeded"
 
 
-def from_wire(body: Any, party: Party) -> Answer:
+def from_wire(body: Any, party: ErrorParty) -> ModelAnswer:
     """The answer that a message carries.
 
-    Lenient wherever servers are known to be careless; raises Unanswered when the body holds an
+    Lenient wherever servers are known to be careless; raises ModelCallFailed when the body holds an
     error instead, or no message, or one that its model refused or had no room to write.
     """
     blocks = _blocks(body, party)
@@ -42,7 +42,7 @@ def from_wire(body: Any, party: Party) -> Answer:
         raise _refusal_error(body, party, usage)
     judgment = "\n".join(filter(None, (_thinking_text(blocks), words.thought)))
     intent = words.text if calls else ""
-    return Answer(
+    return ModelAnswer(
         text="" if calls else words.text,
         calls=calls,
         thought=Reflection(judgment=judgment, intent=intent) if judgment or intent else None,
@@ -54,18 +54,18 @@ def from_wire(body: Any, party: Party) -> Answer:
     )
 
 
-def _blocks(body: Any, party: Party) -> list[dict[str, Any]]:
+def _blocks(body: Any, party: ErrorParty) -> list[dict[str, Any]]:
     """The blocks of a message, unless the body is an error in disguise."""
     if not isinstance(body, dict):
         problem = f"the answer is no JSON object: {json_excerpt(body)}"
-        raise Unanswered(problem, Fault.NONSENSE)
+        raise ModelCallFailed(problem, Fault.NONSENSE)
     if body.get("error") or body.get("type") == "error":
         raise told_failure(body, party)
     content = body.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     if not isinstance(content, list):
-        raise Unanswered(f"the answer has no content: {json_excerpt(body)}", Fault.NONSENSE)
+        raise ModelCallFailed(f"the answer has no content: {json_excerpt(body)}", Fault.NONSENSE)
     return [mapping(block) for block in listing(content)]
 
 
@@ -79,18 +79,18 @@ def _thinking_text(blocks: list[dict[str, Any]]) -> str:
     return repair_text(_join_blocks(blocks, "thinking", "\n")).strip()
 
 
-def _calls(blocks: list[dict[str, Any]], *, cut: bool) -> tuple[Call, ...]:
+def _calls(blocks: list[dict[str, Any]], *, cut: bool) -> tuple[ActionCall, ...]:
     uses = [block for block in blocks if block.get("type") == "tool_use"]
     last = blocks[-1] if cut and blocks else None
     return tuple(_call(f"c{place}", use, cut=use is last) for place, use in enumerate(uses))
 
 
-def _call(call_id: str, use: dict[str, Any], *, cut: bool) -> Call:
+def _call(call_id: str, use: dict[str, Any], *, cut: bool) -> ActionCall:
     """A call; what came of one that was cut is no argument, however whole it looks."""
     arguments = use.get("input")
     readable = None if cut and is_unsure(arguments) else read_arguments(arguments)
     kept = "" if readable is not None else raw(arguments)
-    return Call(id=call_id, name=label(use.get("name")), arguments=readable, raw=kept)
+    return ActionCall(id=call_id, name=label(use.get("name")), arguments=readable, raw=kept)
 
 
 def _usage(usage: dict[str, Any]) -> Usage:
@@ -115,8 +115,8 @@ def _usage(usage: dict[str, Any]) -> Usage:
     )
 
 
-def _full(party: Party, usage: Usage) -> Unanswered:
-    return Unanswered(
+def _full(party: ErrorParty, usage: Usage) -> ModelCallFailed:
+    return ModelCallFailed(
         f"the context of {party.model or 'the model'} of {party.provider} ended before its answer",
         Fault.TOO_LONG,
         cure="send less, or use a model with a larger context",
@@ -125,10 +125,10 @@ def _full(party: Party, usage: Usage) -> Unanswered:
     )
 
 
-def _refusal_error(body: dict[str, Any], party: Party, usage: Usage) -> Unanswered:
+def _refusal_error(body: dict[str, Any], party: ErrorParty, usage: Usage) -> ModelCallFailed:
     details = mapping(body.get("stop_details"))
     why = label(details.get("explanation")) or label(details.get("category")) or "no reason given"
-    return Unanswered(
+    return ModelCallFailed(
         f"{party.model or 'the model'} of {party.provider} refused to answer: {why}",
         Fault.BLOCKED,
         cure="ask differently, or use another model",

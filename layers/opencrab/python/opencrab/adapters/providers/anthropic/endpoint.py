@@ -10,8 +10,8 @@ from opencrab.adapters.providers.anthropic.error import failure
 from opencrab.adapters.providers.anthropic.request import to_wire
 from opencrab.adapters.providers.anthropic.stream import AnthropicAssembly
 from opencrab.adapters.providers.wire.lenient import label, listing, mapping
-from opencrab.adapters.providers.wire.wire import Endpoint, Framing, Party
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.ports.models.model import Embeddings
 
 VERSION = "2023-06-01"
@@ -54,12 +54,17 @@ class AnthropicWire:
     def embeddings_to_wire(self, model: str, texts: tuple[str, ...]) -> NoReturn:  # noqa: ARG002
         raise _no_embeddings(model)
 
-    def embeddings_from_wire(self, body: Any, texts: tuple[str, ...], party: Party) -> Embeddings:  # noqa: ARG002
+    def embeddings_from_wire(
+        self,
+        body: Any,  # noqa: ARG002
+        texts: tuple[str, ...],  # noqa: ARG002
+        party: ErrorParty,
+    ) -> Embeddings:
         raise _no_embeddings(party.model)
 
 
-def _no_embeddings(model: str) -> Unanswered:
-    return Unanswered(
+def _no_embeddings(model: str) -> ModelCallFailed:
+    return ModelCallFailed(
         f"Anthropic has no embeddings, so {model!r} cannot make any",
         Fault.BAD_REQUEST,
         cure="use an embedding model of another provider",

@@ -12,8 +12,8 @@ from opencrab.adapters.providers.wire.refusal import (
     key_place,
     redirect_refusal,
 )
-from opencrab.adapters.providers.wire.wire import Party
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import ErrorParty
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 
 _STATUS = {
     "invalid_request_error": 400,
@@ -62,7 +62,7 @@ _FAILED = ("{name} failed ({status})", "")
 _REQUEST, _SERVER, _BEYOND = 400, 500, 600
 
 
-def failure(reply: Reply, party: Party) -> Unanswered:
+def failure(reply: Reply, party: ErrorParty) -> ModelCallFailed:
     """The error for a reply whose status is not 200."""
     if moved := redirect_refusal(reply, party):
         return moved
@@ -76,7 +76,7 @@ def failure(reply: Reply, party: Party) -> Unanswered:
     )
 
 
-def told_failure(body: Any, party: Party, *, billed: bool | None = None) -> Unanswered:
+def told_failure(body: Any, party: ErrorParty, *, billed: bool | None = None) -> ModelCallFailed:
     """The error that a body or an event holds although its status is 200."""
     return _provider_error(
         _own_status(mapping(mapping(body).get("error"))), body, party, billed=billed
@@ -94,16 +94,16 @@ def _own_status(error: dict[str, Any]) -> int:
 def _provider_error(
     status: int,
     body: Any,
-    party: Party,
+    party: ErrorParty,
     *,
     final: bool = False,
     wait: float | None = None,
     billed: bool | None = None,
-) -> Unanswered:
+) -> ModelCallFailed:
     error = mapping(body).get("error", body)
     fault = _fault(status, _marks(error), final=final)
     message, cure = _advice(fault, status, party)
-    return Unanswered(
+    return ModelCallFailed(
         f"{message}: {refusal.vendor_message(_error_message(error))}",
         fault,
         cure=cure,
@@ -123,7 +123,7 @@ def _fault(status: int, marks: str, *, final: bool) -> Fault:
     return Fault.QUOTA_SPENT if final and fault is Fault.RATE_LIMITED else fault
 
 
-def _advice(fault: Fault, status: int, party: Party) -> tuple[str, str | None]:
+def _advice(fault: Fault, status: int, party: ErrorParty) -> tuple[str, str | None]:
     """What happened, and the cure where people can do something."""
     happened, cure = _ADVICE.get(fault, _FAILED)
     names = {

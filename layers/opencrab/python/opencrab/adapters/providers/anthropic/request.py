@@ -10,14 +10,14 @@ from typing import Any
 
 from opencrab.adapters.providers.anthropic.replay import is_append_only, replay_blocks, wire_name
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.turn.record import Call
+from opencrab.domain.turn.record import ActionCall
 from opencrab.ports.models.model import (
     ActionSchema,
+    CallReturn,
     ChatMessage,
     ChatRequest,
     Image,
     ModelInfo,
-    Returned,
 )
 
 Block = dict[str, Any]
@@ -89,9 +89,9 @@ class _Conversation:
         self._open: list[tuple[str, str]] = []
         self._used: set[str] = set()
 
-    def add(self, turn: ChatMessage | Returned) -> None:
+    def add(self, turn: ChatMessage | CallReturn) -> None:
         """Take one turn; a result without a call of the last message becomes words."""
-        if isinstance(turn, Returned):
+        if isinstance(turn, CallReturn):
             self._return(turn)
         elif turn.role == "user":
             self._settle()
@@ -126,7 +126,7 @@ class _Conversation:
             self._put("user", _text(_NOTHING))
         self._messages.append({"role": role, "content": blocks})
 
-    def _return(self, returned: Returned) -> None:
+    def _return(self, returned: CallReturn) -> None:
         found = next((pair for pair in self._open if pair[0] == returned.call_id), None)
         if found is None:
             self._settle()
@@ -153,7 +153,7 @@ class _Conversation:
             for block in blocks
         ]
 
-    def _call(self, call: Call, vendors_id: str) -> Block:
+    def _call(self, call: ActionCall, vendors_id: str) -> Block:
         name = _NOT_IN_TOOL_NAMES.sub("_", call.name)[:_TOOL_NAME_LENGTH] or "unnamed"
         tool_use_id = self._unused(vendors_id or call.id)
         self._open.append((call.id, tool_use_id))
@@ -189,7 +189,7 @@ def _result(tool_use_id: str, content: str) -> Block:
     return {**result, "content": content} if content.strip() else result
 
 
-def _input(call: Call) -> dict[str, Any]:
+def _input(call: ActionCall) -> dict[str, Any]:
     """A past call's arguments; unreadable ones are wrapped, as only an object is taken."""
     return {"unreadable": call.raw} if call.arguments is None else call.arguments
 

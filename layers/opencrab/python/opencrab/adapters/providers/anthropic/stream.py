@@ -5,7 +5,7 @@ from typing import Any
 
 from opencrab.adapters.providers.anthropic.error import told_failure
 from opencrab.adapters.providers.wire.lenient import count, mapping, parse
-from opencrab.adapters.providers.wire.wire import Event, Party
+from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
 
 _DELTAS = {
     "text_delta": ("text", "text"),
@@ -39,7 +39,7 @@ class _Block:
 class AnthropicAssembly:
     """A message in the making."""
 
-    def __init__(self, party: Party) -> None:
+    def __init__(self, party: ErrorParty) -> None:
         self._party = party
         self._message: dict[str, Any] = {}
         self._usage: dict[str, Any] = {}
@@ -58,7 +58,7 @@ class AnthropicAssembly:
         """Whether all blocks and counts have come: with a reason to stop, or in one piece."""
         return self._ended or self._stopped
 
-    def add(self, event: Event) -> None:
+    def add(self, event: StreamFrame) -> None:
         """Take one event; the counts of an opening are on the bill, but not all that will be."""
         if self._ended or not event.data.strip():
             return

@@ -25,7 +25,7 @@ from opencrab.adapters.providers.catalogue.model_facts import (
 )
 from opencrab.adapters.providers.wire.address import checked_base_url
 from opencrab.domain.errors import Invalid
-from opencrab.domain.models.routing import Manner, Use
+from opencrab.domain.models.routing import CallOptions, Use
 
 Kind = Literal[
     "openai", "azure", "anthropic", "google", "openrouter", "ollama", "llamacpp", "scripted"
@@ -44,12 +44,12 @@ _PROVIDER_KEYS = {
     "kind", "base_url", "api_key", "default_model", "organization", "site_url", "app_name",
     "key_name", "script", "api_version", "enabled", "private", "stream", "timeout_seconds",
 }  # fmt: skip
-MANNERS: Mapping[Use, Manner] = {
-    Use.THINKING: Manner(timeout_seconds=120),
-    Use.CONVERSATION: Manner(temperature=0.7),
-    Use.ANALYSIS: Manner(temperature=0.2),
-    Use.TOOL_CALLING: Manner(temperature=0.1),
-    Use.CREATIVE: Manner(temperature=0.9),
+MANNERS: Mapping[Use, CallOptions] = {
+    Use.THINKING: CallOptions(timeout_seconds=120),
+    Use.CONVERSATION: CallOptions(temperature=0.7),
+    Use.ANALYSIS: CallOptions(temperature=0.2),
+    Use.TOOL_CALLING: CallOptions(temperature=0.1),
+    Use.CREATIVE: CallOptions(temperature=0.9),
 }
 """How each use asks, where the configuration says nothing."""
 
@@ -101,7 +101,7 @@ class ModelsSettings:
     aliases: Mapping[str, str] = field(default_factory=dict)
     uses: Mapping[Use, str] = field(default_factory=dict)
     fallback: tuple[str, ...] = ()
-    manners: Mapping[Use, Manner] = field(default_factory=lambda: MANNERS)
+    manners: Mapping[Use, CallOptions] = field(default_factory=lambda: MANNERS)
     self_selection: bool = True
     selectable: tuple[str, ...] = ()
     vendors: Mapping[str, ModelSettings] = field(default_factory=dict)
@@ -323,15 +323,15 @@ def _chain(llm: Mapping[str, Any]) -> tuple[str, ...]:
     return texts_in(table, "chain", "llm.fallback")
 
 
-def _manners(tables: Mapping[str, Any]) -> dict[Use, Manner]:
+def _manners(tables: Mapping[str, Any]) -> dict[Use, CallOptions]:
     manners = dict(MANNERS)
     for name, given in tables.items():
         place = f"llm.uses.{name}"
         use, table = _use(name, "llm.uses"), table_at(given, place)
         check_keys(table, {"temperature", "stop", "timeout_seconds"}, place)
-        values = {**MANNERS.get(use, Manner()).model_dump(), **table}
+        values = {**MANNERS.get(use, CallOptions()).model_dump(), **table}
         try:
-            manners[use] = Manner(**{**values, "stop": tuple(values["stop"])})
+            manners[use] = CallOptions(**{**values, "stop": tuple(values["stop"])})
         except (ValidationError, TypeError) as error:
             raise Invalid(
                 f"[{place}] is not right: {_validation_message(error)}",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import Transport
-from opencrab.domain.models.fault import Unanswered
+from opencrab.domain.models.fault import ModelCallFailed
 
 OLLAMA_URL = "http://localhost:11434"
 LLAMACPP_URL = "http://localhost:8080"
@@ -71,7 +71,7 @@ class _Questions:
         """Status and JSON object; status 0 when nothing answered, and {} for anything else."""
         try:
             reply = self.transport.send(url, headers={}, timeout_seconds=self.timeout_seconds)
-        except Unanswered:
+        except ModelCallFailed:
             return 0, {}
         try:
             body = json.loads(reply.body)

@@ -17,7 +17,7 @@ from opencrab.adapters.providers.catalogue.configuration import (
 )
 from opencrab.adapters.providers.catalogue.connection import DEFAULT_MODELS, address, lacking
 from opencrab.adapters.providers.wire.address import checked_base_url
-from opencrab.domain.access.origin import origin_of, seal
+from opencrab.domain.access.origin import key_origin_seal, origin_of
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.preferences import Preferences, ProviderChange
 from opencrab.domain.models.routing import Routing
@@ -94,7 +94,7 @@ def _with_own_key(provider: ProviderSettings, change: ProviderChange) -> Provide
         return replace(provider, api_key="", missing="" if lacks_key else provider.missing)
     if change.key_seal is None or provider.unseen or provider.missing:
         return provider
-    if seal(there, provider.api_key) == change.key_seal:
+    if key_origin_seal(there, provider.api_key) == change.key_seal:
         return provider
     return replace(provider, api_key="", problem=_OTHER_KEY.format(provider))
 

@@ -25,7 +25,7 @@ from opencrab.adapters.providers.catalogue.prices import (
 )
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.preferences import DatedPrice
-from opencrab.domain.models.price_check import dearer
+from opencrab.domain.models.price_check import higher_price
 from opencrab.domain.money.budget import Price
 
 T = TypeVar("T")
@@ -129,7 +129,7 @@ class ModelFacts:
         if newer is None or newer.as_of <= facts.as_of:
             return facts
         pinned = facts.price if own.price is not None or own.parts else None
-        price = newer.price if pinned is None else dearer(pinned, newer.price)
+        price = newer.price if pinned is None else higher_price(pinned, newer.price)
         return replace(facts, price=price, as_of=newer.as_of)
 
     def names(self) -> Iterator[str]:

@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 from opencrab.adapters.providers.transport.exchange import Transport
 from opencrab.adapters.providers.wire.address import checked_base_url
 from opencrab.domain.errors import Invalid, Unavailable
-from opencrab.domain.models.fault import Unanswered
+from opencrab.domain.models.fault import ModelCallFailed
 from opencrab.domain.models.preferences import PRICES, DatedPrice
-from opencrab.domain.models.price_check import NewPrices, is_per_token, sorted_out
+from opencrab.domain.models.price_check import NewPrices, are_prices_per_token, classify_prices
 from opencrab.domain.money.budget import Price
 
 PROVIDERS = {
@@ -139,7 +139,7 @@ def newest_prices(
         )
     found = {name: _listed_price(listed, name, (limits or {}).get(name)) for name in known}
     pairs = [(price, new) for name, price in known.items() if price and (new := found[name])]
-    if is_per_token(pairs):
+    if are_prices_per_token(pairs):
         raise Unavailable(
             f"the price list at {url!r} looks like one of single tokens, and nothing is taken of "
             "it: each price that we know is ten times as high or more",
@@ -150,7 +150,7 @@ def newest_prices(
         for name, new in found.items()
         if new is not None and new != known[name]
     }
-    return sorted_out(dict(list(newest.items())[:PRICES]), known, allow_lower=allow_lower)
+    return classify_prices(dict(list(newest.items())[:PRICES]), known, allow_lower=allow_lower)
 
 
 def _listed_price(listed: Mapping[str, PriceEntry], name: str, limit: int | None) -> Price | None:
@@ -209,7 +209,7 @@ def _fetch_price_list(transport: Transport, url: str) -> Any:
         )
     try:
         reply = transport.send(url, headers={}, timeout_seconds=_TIMEOUT_SECONDS)
-    except Unanswered as error:
+    except ModelCallFailed as error:
         raise Unavailable(f"the price list does not come: {error.message}") from error
     if reply.status != _OK:
         raise Unavailable(f"the price list at {url!r} answers with status {reply.status}")

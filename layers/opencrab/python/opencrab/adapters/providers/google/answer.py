@@ -14,10 +14,10 @@ from opencrab.adapters.providers.wire.lenient import (
     read_arguments,
 )
 from opencrab.adapters.providers.wire.text import repair_text, sort_blocks
-from opencrab.adapters.providers.wire.wire import Party
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import ErrorParty
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
-from opencrab.domain.turn.record import Answer, Call, Reflection
+from opencrab.domain.turn.record import ActionCall, ModelAnswer, Reflection
 
 _REASONS = (
     "FINISH_REASON_UNSPECIFIED",
@@ -55,10 +55,10 @@ _SHOWN_LENGTH = 300
 _REPLAY_LENGTH = 256 * 1024
 
 
-def answer_of(body: Any, party: Party) -> Answer:
+def answer_of(body: Any, party: ErrorParty) -> ModelAnswer:
     """The answer that a body holds; lenient wherever Google's servers are known to differ."""
     if not isinstance(body, dict):
-        raise Unanswered(
+        raise ModelCallFailed(
             f"the answer is no JSON object: {_short_json_excerpt(body)}", Fault.NONSENSE
         )
     if body.get("error"):
@@ -95,12 +95,12 @@ def finish_of(reason: Any) -> str:
     return "" if reason == _REASONS[0] else label(reason)
 
 
-def _no_candidate(body: dict[str, Any], party: Party, usage: Usage | None) -> Unanswered:
+def _no_candidate(body: dict[str, Any], party: ErrorParty, usage: Usage | None) -> ModelCallFailed:
     """Why there is not even a candidate: the prompt was blocked, or the body is none of ours."""
     reason = block_reason(body)
     if reason:
         return _blocked_error(party, "the request", reason, usage)
-    return Unanswered(
+    return ModelCallFailed(
         f"the answer has no candidates: {_short_json_excerpt(body)}", Fault.NONSENSE, usage=usage
     )
 
@@ -117,25 +117,27 @@ def _check(
     candidate: dict[str, Any],
     parts: list[dict[str, Any]],
     finish: str,
-    party: Party,
+    party: ErrorParty,
     usage: Usage | None,
 ) -> None:
-    """Raise Unanswered for a candidate whose answer was withheld, or is no answer."""
+    """Raise ModelCallFailed for a candidate whose answer was withheld, or is no answer."""
     said = any(says_something(part) for part in parts if part.get("thought") is not True)
     told = label(candidate.get("finishMessage")) or finish
     if finish == "MALFORMED_FUNCTION_CALL" or (not said and finish.endswith("_TOOL_CALL")):
         message = f"{party.provider} made a call that it could not write down itself: {told}"
-        raise Unanswered(message, Fault.NONSENSE, usage=usage)
+        raise ModelCallFailed(message, Fault.NONSENSE, usage=usage)
     if said or finish in _PLAIN:
         return
     if finish in _WITHHELD:
         raise _blocked_error(party, "its own answer", told, usage)
     message = f"the answer of {party.provider} is empty: {told or _short_json_excerpt(candidate)}"
-    raise Unanswered(message, Fault.NONSENSE, usage=usage)
+    raise ModelCallFailed(message, Fault.NONSENSE, usage=usage)
 
 
-def _blocked_error(party: Party, what: str, reason: str, usage: Usage | None) -> Unanswered:
-    return Unanswered(
+def _blocked_error(
+    party: ErrorParty, what: str, reason: str, usage: Usage | None
+) -> ModelCallFailed:
+    return ModelCallFailed(
         f"{party.provider} blocked {what}: {reason or 'it says no reason'}",
         Fault.BLOCKED,
         cure="say it in other words, or use another model",
@@ -143,9 +145,9 @@ def _blocked_error(party: Party, what: str, reason: str, usage: Usage | None) ->
     )
 
 
-def _answer(parts: list[dict[str, Any]], party: Party) -> Answer:
+def _answer(parts: list[dict[str, Any]], party: ErrorParty) -> ModelAnswer:
     """Words, thoughts and calls of the parts, and what Google wants back with them."""
-    texts, thoughts, calls, kept = [], [], list[Call](), list[dict[str, str]]()
+    texts, thoughts, calls, kept = [], [], list[ActionCall](), list[dict[str, str]]()
     text_signature = ""
     for part in parts:
         text, signature = part.get("text"), _opaque(part.get("thoughtSignature"))
@@ -163,7 +165,7 @@ def _answer(parts: list[dict[str, Any]], party: Party) -> Answer:
     thought = Reflection(
         judgment="\n".join(filter(None, judgment)), intent=words.text if calls else ""
     )
-    return Answer(
+    return ModelAnswer(
         text="" if calls else words.text,
         calls=tuple(calls),
         thought=thought if thought.judgment or thought.intent else None,
@@ -172,14 +174,14 @@ def _answer(parts: list[dict[str, Any]], party: Party) -> Answer:
     )
 
 
-def _call(call_id: str, entry: dict[str, Any]) -> Call:
+def _call(call_id: str, entry: dict[str, Any]) -> ActionCall:
     arguments = entry.get("args")
     readable = read_arguments(arguments)
     raw_text = "" if readable is not None else raw(arguments)
-    return Call(id=call_id, name=label(entry.get("name")), arguments=readable, raw=raw_text)
+    return ActionCall(id=call_id, name=label(entry.get("name")), arguments=readable, raw=raw_text)
 
 
-def _replay(kept: list[dict[str, str]], text: str, party: Party) -> dict[str, Any] | None:
+def _replay(kept: list[dict[str, str]], text: str, party: ErrorParty) -> dict[str, Any] | None:
     """Signatures and ids by their place; None when there are none, or more than can be kept."""
     size = sum(len(value) for fields in kept for value in fields.values()) + len(text)
     if not 0 < size <= _REPLAY_LENGTH:

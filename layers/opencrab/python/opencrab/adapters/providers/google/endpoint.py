@@ -9,9 +9,9 @@ from opencrab.adapters.providers.google.request import body_of, model_id
 from opencrab.adapters.providers.google.stream import GoogleAssembly, join_chunks
 from opencrab.adapters.providers.openai import embedding
 from opencrab.adapters.providers.wire.lenient import count, label, listing, mapping
-from opencrab.adapters.providers.wire.wire import Endpoint, Framing, Party
+from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing
 from opencrab.domain.money.budget import Usage
-from opencrab.domain.turn.record import Answer
+from opencrab.domain.turn.record import ModelAnswer
 from opencrab.ports.models.model import ChatRequest, Embeddings, ModelInfo
 
 
@@ -38,7 +38,7 @@ class GoogleWire:
     ) -> dict[str, Any]:
         return body_of(request, info)
 
-    def from_wire(self, body: Any, party: Party) -> Answer:
+    def from_wire(self, body: Any, party: ErrorParty) -> ModelAnswer:
         return answer_of(join_chunks(body, party) if isinstance(body, list) else body, party)
 
     def models_path(self) -> str:
@@ -60,7 +60,9 @@ class GoogleWire:
             ]
         }
 
-    def embeddings_from_wire(self, body: Any, texts: tuple[str, ...], party: Party) -> Embeddings:
+    def embeddings_from_wire(
+        self, body: Any, texts: tuple[str, ...], party: ErrorParty
+    ) -> Embeddings:
         if mapping(body).get("error"):
             raise failure_of(body, party)
         rows = map(mapping, listing(mapping(body).get("embeddings")))

@@ -7,8 +7,8 @@ from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire import refusal
 from opencrab.adapters.providers.wire.lenient import label, listing, mapping, seconds
 from opencrab.adapters.providers.wire.refusal import by_status, key_place, refusal_of
-from opencrab.adapters.providers.wire.wire import Party
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import ErrorParty
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 
 _TOO_LONG = (
     "exceeds the maximum number of tokens",
@@ -38,25 +38,25 @@ _BY_NAME = {
 _OTHERS = {499: Fault.SERVER_ERROR, 504: Fault.TIMEOUT}
 
 
-def failure_of_reply(reply: Reply, party: Party) -> Unanswered:
+def failure_of_reply(reply: Reply, party: ErrorParty) -> ModelCallFailed:
     """The error for a reply whose status is not 200."""
     return refusal_of(reply, party, failure_of)
 
 
 def failure_of(
     body: Any,
-    party: Party,
+    party: ErrorParty,
     *,
     status: int = 0,
     billed: bool | None = None,
-) -> Unanswered:
+) -> ModelCallFailed:
     """The error that a body holds; without a status, its own code or name decides."""
     body = body[0] if isinstance(body, list) and body else body
     error = mapping(body).get("error") or body
     details = [mapping(detail) for detail in listing(mapping(error).get("details"))]
     told = _error_message(error)
     fault = _fault(mapping(error), details, status, told.lower())
-    return Unanswered(
+    return ModelCallFailed(
         _MESSAGES.get(fault, _OTHERWISE).format(party=party, told=told),
         fault,
         cure=_cure(fault, party),
@@ -121,7 +121,7 @@ _MESSAGES = {
 }
 
 
-def _cure(fault: Fault, party: Party) -> str | None:
+def _cure(fault: Fault, party: ErrorParty) -> str | None:
     match fault:
         case Fault.AUTH:
             return f"check {key_place(party)}"

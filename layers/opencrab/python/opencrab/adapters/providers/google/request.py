@@ -7,11 +7,17 @@ from typing import Any
 
 from opencrab.adapters.providers.google.schema import gemini_schema
 from opencrab.adapters.providers.wire.lenient import listing, mapping
-from opencrab.domain.turn.record import Call
-from opencrab.ports.models.model import ActionSchema, ChatMessage, ChatRequest, ModelInfo, Returned
+from opencrab.domain.turn.record import ActionCall
+from opencrab.ports.models.model import (
+    ActionSchema,
+    CallReturn,
+    ChatMessage,
+    ChatRequest,
+    ModelInfo,
+)
 
 REPLAY = "google"
-"""Marks an `Answer.replay` as made here."""
+"""Marks an `ModelAnswer.replay` as made here."""
 
 UNSIGNED = "skip_thought_signature_validator"
 """What Google wants in place of the signature of a call that it did not make itself."""
@@ -68,7 +74,7 @@ def _contents(request: ChatRequest, info: ModelInfo) -> list[dict[str, Any]]:
     never answered is answered so, and a result that nobody asked for becomes text.
     """
     contents: list[dict[str, Any]] = []
-    asked: list[tuple[Call, str]] = []
+    asked: list[tuple[ActionCall, str]] = []
     for is_model, run in groupby(request.turns, _is_model):
         if is_model:
             if not contents:
@@ -84,7 +90,7 @@ def _contents(request: ChatRequest, info: ModelInfo) -> list[dict[str, Any]]:
     return contents
 
 
-def _is_model(turn: ChatMessage | Returned) -> bool:
+def _is_model(turn: ChatMessage | CallReturn) -> bool:
     return isinstance(turn, ChatMessage) and turn.role == "assistant"
 
 
@@ -110,10 +116,10 @@ def _assistant_parts(run: list[ChatMessage], model: str) -> list[dict[str, Any]]
 
 
 def _user_parts(
-    run: list[ChatMessage | Returned], asked: list[tuple[Call, str]], info: ModelInfo
+    run: list[ChatMessage | CallReturn], asked: list[tuple[ActionCall, str]], info: ModelInfo
 ) -> list[dict[str, Any]]:
     """The parts of what came back and of what people said: results first, in the calls' order."""
-    results = [turn for turn in run if isinstance(turn, Returned)]
+    results = [turn for turn in run if isinstance(turn, CallReturn)]
     parts: list[dict[str, Any]] = []
     for call, vendor_id in asked:
         found = next((result for result in results if result.call_id == call.id), None)
@@ -134,17 +140,17 @@ def _message_parts(turn: ChatMessage, info: ModelInfo) -> Iterator[dict[str, Any
         yield {"inlineData": {"mimeType": image.media_type, "data": image.data}}
 
 
-def _call(call: Call, kept: Mapping[str, Any]) -> dict[str, Any]:
+def _call(call: ActionCall, kept: Mapping[str, Any]) -> dict[str, Any]:
     arguments = {"unreadable": call.raw} if call.arguments is None else call.arguments
     return {"name": _function_name(call.name), "args": arguments, **_id_field(kept.get("id"))}
 
 
-def _response(call: Call, vendor_id: str, result: Returned | None) -> dict[str, Any]:
+def _response(call: ActionCall, vendor_id: str, result: CallReturn | None) -> dict[str, Any]:
     response = _NO_RESULT if result is None else {"result": result.content}
     return {"name": _function_name(call.name), "response": response} | _id_field(vendor_id)
 
 
-def _calls_with_ids(turn: ChatMessage, model: str) -> Iterator[tuple[Call, str]]:
+def _calls_with_ids(turn: ChatMessage, model: str) -> Iterator[tuple[ActionCall, str]]:
     """The calls of a turn with the ids that Google gave them."""
     for call, kept in _calls_with_replay(turn, _replay(turn, model)):
         yield call, kept.get("id") or ""
@@ -152,7 +158,7 @@ def _calls_with_ids(turn: ChatMessage, model: str) -> Iterator[tuple[Call, str]]
 
 def _calls_with_replay(
     turn: ChatMessage, replay: Mapping[str, Any]
-) -> Iterator[tuple[Call, dict[str, Any]]]:
+) -> Iterator[tuple[ActionCall, dict[str, Any]]]:
     """Each call with what was kept for its place."""
     kept = listing(replay.get("calls"))
     for place, call in enumerate(turn.calls):

@@ -10,13 +10,13 @@ from opencrab.adapters.providers.google.answer import (
 )
 from opencrab.adapters.providers.google.error import failure_of
 from opencrab.adapters.providers.wire.lenient import listing, mapping, parse
-from opencrab.adapters.providers.wire.wire import Event, Party
+from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
 
 
 class GoogleAssembly:
     """Joins the chunks of a stream: each is a body of its own with some more parts."""
 
-    def __init__(self, party: Party) -> None:
+    def __init__(self, party: ErrorParty) -> None:
         self._party = party
         self._parts: list[Any] = []
         self._candidate: dict[str, Any] = {}
@@ -33,7 +33,7 @@ class GoogleAssembly:
             return bool(finish_of(self._candidate.get("finishReason")))
         return bool(block_reason(self._rest))
 
-    def add(self, event: Event) -> None:
+    def add(self, event: StreamFrame) -> None:
         if not event.data.strip():
             return
         chunk = parse(event.data.encode("utf-8", "replace"))
@@ -41,7 +41,7 @@ class GoogleAssembly:
             self.take(each)
 
     def take(self, chunk: Any) -> None:
-        """Add one chunk; raises Unanswered for an error."""
+        """Add one chunk; raises ModelCallFailed for an error."""
         chunk = mapping(chunk)
         if chunk.get("error"):
             counted = bool(self._rest.get("usageMetadata"))
@@ -69,7 +69,7 @@ class GoogleAssembly:
         }
 
 
-def join_chunks(chunks: list[Any], party: Party) -> Any:
+def join_chunks(chunks: list[Any], party: ErrorParty) -> Any:
     """One body of many chunks, as a server sends them that was not asked for server-sent events."""
     assembly = GoogleAssembly(party)
     for chunk in chunks:

@@ -2,8 +2,8 @@
 
 from opencrab.adapters.providers.openai.endpoint import OpenAIWire
 from opencrab.adapters.providers.transport.exchange import Reply, excerpt
-from opencrab.adapters.providers.wire.wire import Endpoint, Party
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 
 _NOT_IMPLEMENTED = 501
 
@@ -18,10 +18,10 @@ class LlamaCppWire(OpenAIWire):
         """
         return {"connection": "close", **super().headers(endpoint)}
 
-    def failure(self, reply: Reply, party: Party) -> Unanswered:
+    def failure(self, reply: Reply, party: ErrorParty) -> ModelCallFailed:
         if reply.status != _NOT_IMPLEMENTED:
             return super().failure(reply, party)
-        return Unanswered(
+        return ModelCallFailed(
             f"{party.provider} was not started for this ({reply.status}): {excerpt(reply.body)}",
             Fault.BAD_REQUEST,
             cure="start the server with this ability, such as --embeddings or --jinja",

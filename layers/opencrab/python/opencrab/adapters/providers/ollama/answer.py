@@ -14,27 +14,29 @@ from opencrab.adapters.providers.wire.lenient import (
     read_arguments,
 )
 from opencrab.adapters.providers.wire.text import repair_text, sort_blocks
-from opencrab.adapters.providers.wire.wire import Event, Party
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
-from opencrab.domain.turn.record import Answer, Call, Reflection
+from opencrab.domain.turn.record import ActionCall, ModelAnswer, Reflection
 
 _SHOWN_LENGTH = 300
 
 
-def answer_of(body: Any, party: Party) -> Answer:
+def answer_of(body: Any, party: ErrorParty) -> ModelAnswer:
     """The answer that a body holds; one that says itself that it is not done was cut."""
     if not isinstance(body, dict):
-        raise Unanswered(
+        raise ModelCallFailed(
             f"the answer is no JSON object: {_short_json_excerpt(body)}", Fault.NONSENSE
         )
     if body.get("error"):
         raise failure_of(body, party)
     message = body.get("message")
     if not isinstance(message, dict):
-        raise Unanswered(f"the answer has no message: {_short_json_excerpt(body)}", Fault.NONSENSE)
+        raise ModelCallFailed(
+            f"the answer has no message: {_short_json_excerpt(body)}", Fault.NONSENSE
+        )
     if body.get("done") is False:
-        raise Unanswered(f"{party.provider} broke off its answer", Fault.BROKEN_OFF)
+        raise ModelCallFailed(f"{party.provider} broke off its answer", Fault.BROKEN_OFF)
     return _answer(message).replaced(
         model=label(body.get("model")) or party.model,
         finish=label(body.get("done_reason")),
@@ -48,7 +50,7 @@ def answer_of(body: Any, party: Party) -> Answer:
 class OllamaAssembly:
     """Joins the lines of a stream; the last one says that it is, and brings the counts."""
 
-    def __init__(self, party: Party) -> None:
+    def __init__(self, party: ErrorParty) -> None:
         self._party = party
         self._texts: list[str] = []
         self._thoughts: list[str] = []
@@ -63,7 +65,7 @@ class OllamaAssembly:
     def ended(self) -> bool:
         return self._rest.get("done") is True
 
-    def add(self, event: Event) -> None:
+    def add(self, event: StreamFrame) -> None:
         if self.ended:
             return
         line = mapping(parse(event.data.encode("utf-8", "replace")))
@@ -86,7 +88,7 @@ class OllamaAssembly:
         return {**self._rest, "message": message}
 
 
-def _answer(message: dict[str, Any]) -> Answer:
+def _answer(message: dict[str, Any]) -> ModelAnswer:
     words = sort_blocks(repair_text(_text(message.get("content"))))
     entries = [entry for entry in listing(message.get("tool_calls")) if entry]
     calls = tuple(_call(f"c{place}", entry) for place, entry in enumerate(entries))
@@ -94,7 +96,7 @@ def _answer(message: dict[str, Any]) -> Answer:
     thought = Reflection(
         judgment="\n".join(filter(None, judgment)), intent=words.text if calls else ""
     )
-    return Answer(
+    return ModelAnswer(
         text="" if calls else words.text,
         calls=calls,
         thought=thought if thought.judgment or thought.intent else None,
@@ -102,12 +104,14 @@ def _answer(message: dict[str, Any]) -> Answer:
     )
 
 
-def _call(call_id: str, entry: Any) -> Call:
+def _call(call_id: str, entry: Any) -> ActionCall:
     function = mapping(mapping(entry).get("function"))
     arguments = function.get("arguments")
     readable = read_arguments(arguments)
     raw_text = "" if readable is not None else raw(arguments)
-    return Call(id=call_id, name=label(function.get("name")), arguments=readable, raw=raw_text)
+    return ActionCall(
+        id=call_id, name=label(function.get("name")), arguments=readable, raw=raw_text
+    )
 
 
 def _text(value: Any) -> str:

@@ -7,16 +7,16 @@ from opencrab.adapters.providers.ollama.error import failure_of, failure_of_repl
 from opencrab.adapters.providers.openai import embedding
 from opencrab.adapters.providers.wire.history import pair_calls_with_results
 from opencrab.adapters.providers.wire.lenient import count, label, listing, mapping
-from opencrab.adapters.providers.wire.wire import Endpoint, Framing, Party
+from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing
 from opencrab.domain.money.budget import Usage
-from opencrab.domain.turn.record import Call
+from opencrab.domain.turn.record import ActionCall
 from opencrab.ports.models.model import (
     ActionSchema,
+    CallReturn,
     ChatMessage,
     ChatRequest,
     Embeddings,
     ModelInfo,
-    Returned,
 )
 
 
@@ -60,7 +60,9 @@ class OllamaWire:
     def embeddings_to_wire(self, model: str, texts: tuple[str, ...]) -> dict[str, Any]:
         return {"model": model, "input": [text or " " for text in texts], "truncate": False}
 
-    def embeddings_from_wire(self, body: Any, texts: tuple[str, ...], party: Party) -> Embeddings:
+    def embeddings_from_wire(
+        self, body: Any, texts: tuple[str, ...], party: ErrorParty
+    ) -> Embeddings:
         body = mapping(body)
         if body.get("error"):
             raise failure_of(body, party)
@@ -93,8 +95,8 @@ def _tool(action: ActionSchema) -> dict[str, Any]:
     }
 
 
-def _message(turn: ChatMessage | Returned, info: ModelInfo) -> dict[str, Any]:
-    if isinstance(turn, Returned):
+def _message(turn: ChatMessage | CallReturn, info: ModelInfo) -> dict[str, Any]:
+    if isinstance(turn, CallReturn):
         return {"role": "tool", "tool_name": turn.name, "content": turn.content}
     message: dict[str, Any] = {"role": turn.role, "content": turn.text}
     if turn.calls:
@@ -104,6 +106,6 @@ def _message(turn: ChatMessage | Returned, info: ModelInfo) -> dict[str, Any]:
     return message
 
 
-def _tool_call(call: Call) -> dict[str, Any]:
+def _tool_call(call: ActionCall) -> dict[str, Any]:
     arguments = {"unreadable": call.raw} if call.arguments is None else call.arguments
     return {"function": {"name": call.name, "arguments": arguments}}

@@ -6,8 +6,8 @@ from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire import refusal
 from opencrab.adapters.providers.wire.lenient import mapping
 from opencrab.adapters.providers.wire.refusal import by_status, key_place, refusal_of
-from opencrab.adapters.providers.wire.wire import Party
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import ErrorParty
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 
 _BY_WORDS = (
     (
@@ -48,14 +48,14 @@ _CURES = {
 }
 
 
-def failure_of_reply(reply: Reply, party: Party) -> Unanswered:
+def failure_of_reply(reply: Reply, party: ErrorParty) -> ModelCallFailed:
     """The error for a reply whose status is not 200."""
     return refusal_of(reply, party, failure_of)
 
 
 def failure_of(
-    body: Any, party: Party, *, status: int = 0, billed: bool | None = None
-) -> Unanswered:
+    body: Any, party: ErrorParty, *, status: int = 0, billed: bool | None = None
+) -> ModelCallFailed:
     """The error that a body or a line of a stream holds; without a status, its words decide."""
     told = _error_message(body)
     words = told.lower()
@@ -72,22 +72,22 @@ def failure_of(
     }
     sentence = _SENTENCES.get(fault, "{provider} failed: {told}")
     cure = _CURES.get(fault)
-    return Unanswered(
+    return ModelCallFailed(
         sentence.format(**names), fault, cure=cure and cure.format(**names), billed=billed
     )
 
 
-def _missing(told: str, party: Party) -> Unanswered:
+def _missing(told: str, party: ErrorParty) -> ModelCallFailed:
     name = party.model
-    return Unanswered(
+    return ModelCallFailed(
         f"{party.provider} does not have the model {name!r}: {told}",
         Fault.MODEL_GONE,
         cure=f"run `ollama pull {name}` on the server, or choose a model from `ollama list`",
     )
 
 
-def _without_actions(told: str, party: Party) -> Unanswered:
-    return Unanswered(
+def _without_actions(told: str, party: ErrorParty) -> ModelCallFailed:
+    return ModelCallFailed(
         f"the model {party.model!r} of {party.provider} cannot use actions: {told}",
         Fault.BAD_REQUEST,
         cure="choose a model that ollama.com marks with 'tools'",

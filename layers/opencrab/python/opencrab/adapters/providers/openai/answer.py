@@ -16,25 +16,25 @@ from opencrab.adapters.providers.wire.lenient import (
     read_arguments,
 )
 from opencrab.adapters.providers.wire.text import repair_text, sort_blocks
-from opencrab.adapters.providers.wire.wire import Party
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import ErrorParty
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
-from opencrab.domain.turn.record import Answer, Call, Reflection
+from opencrab.domain.turn.record import ActionCall, ModelAnswer, Reflection
 from opencrab.domain.value import is_json
 
-Counting = Callable[[dict[str, Any], Party], Usage]
+Counting = Callable[[dict[str, Any], ErrorParty], Usage]
 """Reads the usage of a body or of a chunk."""
 
 REPLAY_BYTES = 256 * 1024
 """Most that is kept to be sent back with the next request of the turn."""
 
-_NOBODY = Party()
+_NOBODY = ErrorParty()
 _CUT = "length"
 _FILTERED = "content_filter"
 _FAILED = "error"
 
 
-def usage(body: dict[str, Any], party: Party) -> Usage:  # noqa: ARG001  - one kind of function
+def usage(body: dict[str, Any], party: ErrorParty) -> Usage:  # noqa: ARG001  - one kind of function
     """Token counts; what `total_tokens` holds beyond the prompt was paid for as output, too."""
     counted = mapping(body.get("usage"))
     tokens_in = count(counted.get("prompt_tokens"))
@@ -55,10 +55,10 @@ def usage(body: dict[str, Any], party: Party) -> Usage:  # noqa: ARG001  - one k
     )
 
 
-def from_wire(body: Any, party: Party = _NOBODY, counting: Counting = usage) -> Answer:
+def from_wire(body: Any, party: ErrorParty = _NOBODY, counting: Counting = usage) -> ModelAnswer:
     """The answer that a chat completion carries.
 
-    Lenient wherever servers are known to be careless; raises Unanswered when the body holds an
+    Lenient wherever servers are known to be careless; raises ModelCallFailed when the body holds an
     error instead, or no answer at all, or the half of one that its server lost.
     """
     counted = counting(mapping(body), party)
@@ -73,7 +73,7 @@ def from_wire(body: Any, party: Party = _NOBODY, counting: Counting = usage) -> 
         judgment="\n".join(filter(None, (_reasoning(message), words.thought))),
         intent=words.text if calls else "",
     )
-    return Answer(
+    return ModelAnswer(
         text="" if calls else words.text,
         calls=calls,
         thought=thought if thought.judgment or thought.intent else None,
@@ -85,7 +85,7 @@ def from_wire(body: Any, party: Party = _NOBODY, counting: Counting = usage) -> 
     )
 
 
-def _first_choice(body: Any, party: Party, counted: Usage) -> dict[str, Any]:
+def _first_choice(body: Any, party: ErrorParty, counted: Usage) -> dict[str, Any]:
     """The first choice, unless the body or the choice is an error in disguise."""
     choices = listing(mapping(body).get("choices"))
     choice = mapping(choices[0]) if choices else {}
@@ -95,7 +95,7 @@ def _first_choice(body: Any, party: Party, counted: Usage) -> dict[str, Any]:
     if isinstance(choice.get("message"), dict):
         return choice
     lacking = "has no choices with a message" if isinstance(body, dict) else "is no JSON object"
-    raise Unanswered(
+    raise ModelCallFailed(
         f"the answer of {party.provider} {lacking}: {json_excerpt(body)}",
         Fault.NONSENSE,
         usage=counted if counted.is_counted else None,
@@ -130,7 +130,7 @@ def _entries(message: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"function": older}] if not entries and isinstance(older, dict) else entries
 
 
-def _calls(message: dict[str, Any], *, cut: bool) -> tuple[Call, ...]:
+def _calls(message: dict[str, Any], *, cut: bool) -> tuple[ActionCall, ...]:
     entries = _entries(message)
     last = entries[-1] if cut and entries else None
     return tuple(
@@ -138,7 +138,7 @@ def _calls(message: dict[str, Any], *, cut: bool) -> tuple[Call, ...]:
     )
 
 
-def _call(call_id: str, entry: dict[str, Any], *, cut: bool) -> Call:
+def _call(call_id: str, entry: dict[str, Any], *, cut: bool) -> ActionCall:
     """A call; one that was cut before its arguments, or whose brackets a server closed, is none."""
     if "function" in entry:
         function = mapping(entry["function"])
@@ -147,7 +147,7 @@ def _call(call_id: str, entry: dict[str, Any], *, cut: bool) -> Call:
         function = mapping(entry.get("custom"))
         arguments = function.get("input", entry)
     readable = None if cut and is_unsure(arguments) else read_arguments(arguments)
-    return Call(
+    return ActionCall(
         id=call_id,
         name=label(function.get("name")),
         arguments=readable,
@@ -155,7 +155,7 @@ def _call(call_id: str, entry: dict[str, Any], *, cut: bool) -> Call:
     )
 
 
-def _replay(message: dict[str, Any], party: Party) -> dict[str, Any] | None:
+def _replay(message: dict[str, Any], party: ErrorParty) -> dict[str, Any] | None:
     """What the same model wants back: the details of its reasoning, or its thoughts before calls.
 
     Details name the calls that they belong to, so the vendor's own ids go with them. DeepSeek

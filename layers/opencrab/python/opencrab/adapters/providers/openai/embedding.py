@@ -8,8 +8,8 @@ from typing import Any
 
 from opencrab.adapters.providers.openai.error import failure_within
 from opencrab.adapters.providers.wire.lenient import label, listing, mapping
-from opencrab.adapters.providers.wire.wire import Party
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import ErrorParty
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
 from opencrab.ports.models.model import Embeddings
 
@@ -21,8 +21,8 @@ def to_wire(model: str, texts: tuple[str, ...]) -> dict[str, Any]:
     return {"model": model, "input": [text or " " for text in texts], "encoding_format": "float"}
 
 
-def from_wire(body: Any, number: int, party: Party, usage: Usage) -> Embeddings:
-    """As many vectors as texts, in their order; raises Unanswered otherwise."""
+def from_wire(body: Any, number: int, party: ErrorParty, usage: Usage) -> Embeddings:
+    """As many vectors as texts, in their order; raises ModelCallFailed otherwise."""
     if error := mapping(body).get("error"):
         raise failure_within(error, party, usage=usage)
     entries = [mapping(entry) for entry in listing(mapping(body).get("data"))]
@@ -30,7 +30,7 @@ def from_wire(body: Any, number: int, party: Party, usage: Usage) -> Embeddings:
     vectors = tuple(placed.get(n, ()) for n in range(number))
     lengths = {len(vector) for vector in vectors}
     if len(entries) != number or 0 in lengths or len(lengths) > 1:
-        raise Unanswered(
+        raise ModelCallFailed(
             f"{party.provider} did not answer with one vector for each of {number} texts",
             Fault.NONSENSE,
             usage=usage if usage.is_counted else None,

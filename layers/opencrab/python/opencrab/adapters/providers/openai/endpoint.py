@@ -7,10 +7,10 @@ from opencrab.adapters.providers.openai import request as request_format
 from opencrab.adapters.providers.openai.stream import ChatAssembly
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire.lenient import label, listing, mapping
-from opencrab.adapters.providers.wire.wire import Assembly, Endpoint, Framing, Party
-from opencrab.domain.models.fault import Unanswered
+from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing, StreamAssembly
+from opencrab.domain.models.fault import ModelCallFailed
 from opencrab.domain.money.budget import Usage
-from opencrab.domain.turn.record import Answer
+from opencrab.domain.turn.record import ModelAnswer
 from opencrab.ports.models.model import ChatRequest, Embeddings, ModelInfo
 
 
@@ -29,16 +29,16 @@ class OpenAIWire:
     def to_wire(self, request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
         return request_format.to_wire(request, info, stream=stream)
 
-    def from_wire(self, body: Any, party: Party) -> Answer:
+    def from_wire(self, body: Any, party: ErrorParty) -> ModelAnswer:
         return answer.from_wire(body, party, self.usage)
 
-    def assembly(self, party: Party) -> Assembly:
+    def assembly(self, party: ErrorParty) -> StreamAssembly:
         return ChatAssembly(party, self.usage)
 
-    def failure(self, reply: Reply, party: Party) -> Unanswered:
+    def failure(self, reply: Reply, party: ErrorParty) -> ModelCallFailed:
         return error.failure(reply, party)
 
-    def usage(self, body: dict[str, Any], party: Party) -> Usage:
+    def usage(self, body: dict[str, Any], party: ErrorParty) -> Usage:
         """What a body says that it cost, in tokens or in money."""
         return answer.usage(body, party)
 
@@ -56,7 +56,9 @@ class OpenAIWire:
     def embeddings_to_wire(self, model: str, texts: tuple[str, ...]) -> dict[str, Any]:
         return embedding.to_wire(model, texts)
 
-    def embeddings_from_wire(self, body: Any, texts: tuple[str, ...], party: Party) -> Embeddings:
+    def embeddings_from_wire(
+        self, body: Any, texts: tuple[str, ...], party: ErrorParty
+    ) -> Embeddings:
         usage = self.usage(mapping(body), party)
         return embedding.from_wire(body, len(texts), party, usage)
 

@@ -14,8 +14,8 @@ from opencrab.adapters.providers.wire.refusal import (
     key_place,
     redirect_refusal,
 )
-from opencrab.adapters.providers.wire.wire import Party
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import ErrorParty
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
 
 _BAD_REQUEST = 400
@@ -99,7 +99,7 @@ _SENTENCES = {
 }
 
 
-def failure(reply: Reply, party: Party) -> Unanswered:
+def failure(reply: Reply, party: ErrorParty) -> ModelCallFailed:
     """The error for a reply whose status is not 200."""
     if moved := redirect_refusal(reply, party):
         return moved
@@ -117,7 +117,9 @@ def failure(reply: Reply, party: Party) -> Unanswered:
     )
 
 
-def failure_within(error: Any, party: Party, *, usage: Usage, began: bool = False) -> Unanswered:
+def failure_within(
+    error: Any, party: ErrorParty, *, usage: Usage, began: bool = False
+) -> ModelCallFailed:
     """The error that came with status 200, in the body or in the middle of a stream.
 
     It is judged by the status in its code, or else by its words.
@@ -135,19 +137,19 @@ def failure_within(error: Any, party: Party, *, usage: Usage, began: bool = Fals
 def _provider_error(
     fault: Fault,
     told: str,
-    party: Party,
+    party: ErrorParty,
     *,
     billed: bool | None,
     wait: float | None,
     usage: Usage | None = None,
-) -> Unanswered:
+) -> ModelCallFailed:
     sentence, cure = _SENTENCES.get(fault, ("{provider} failed: {told}", None))
     names = {
         "provider": party.provider,
         "model": repr(party.model) if party.model else "the model",
         "key": key_place(party),
     }
-    return Unanswered(
+    return ModelCallFailed(
         sentence.format(**names, told=told),
         fault,
         cure=cure and cure.format(**names),

@@ -7,14 +7,14 @@ from typing import Any
 
 from opencrab.adapters.providers.wire.history import pair_calls_with_results
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.turn.record import Call
+from opencrab.domain.turn.record import ActionCall
 from opencrab.ports.models.model import (
     ActionSchema,
+    CallReturn,
     ChatMessage,
     ChatRequest,
     Image,
     ModelInfo,
-    Returned,
 )
 
 _PARTICIPANT = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -65,7 +65,7 @@ def _messages(request: ChatRequest, info: ModelInfo) -> Iterator[dict[str, Any]]
     """The conversation; what a vendor wants back goes back to the same model only."""
     ids: dict[str, str] = {}
     for turn in pair_calls_with_results(request.turns) if info.functions else request.turns:
-        if isinstance(turn, Returned):
+        if isinstance(turn, CallReturn):
             yield _tool_result_message(turn, ids, info)
             continue
         replay = turn.replay or {}
@@ -77,7 +77,7 @@ def _messages(request: ChatRequest, info: ModelInfo) -> Iterator[dict[str, Any]]
         }
 
 
-def _own_ids(calls: tuple[Call, ...], replay: Mapping[str, Any]) -> dict[str, str]:
+def _own_ids(calls: tuple[ActionCall, ...], replay: Mapping[str, Any]) -> dict[str, str]:
     """The vendor's own id for each call, where it wants them back: its reasoning names them."""
     ids = replay.get("ids")
     if not isinstance(ids, list) or len(ids) != len(calls) or len(set(ids)) != len(ids):
@@ -101,7 +101,9 @@ def _chat_message(turn: ChatMessage, ids: Mapping[str, str], info: ModelInfo) ->
     return message
 
 
-def _tool_result_message(turn: Returned, ids: Mapping[str, str], info: ModelInfo) -> dict[str, Any]:
+def _tool_result_message(
+    turn: CallReturn, ids: Mapping[str, str], info: ModelInfo
+) -> dict[str, Any]:
     """A result; a model that knows no functions reads it as words."""
     if not info.functions:
         return {"role": "user", "content": f"[{turn.name}] {turn.content}"}
@@ -114,7 +116,7 @@ def _picture(image: Image) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": url}}
 
 
-def _tool_call(call: Call, ids: Mapping[str, str]) -> dict[str, Any]:
+def _tool_call(call: ActionCall, ids: Mapping[str, str]) -> dict[str, Any]:
     name = _NOT_IN_FUNCTION_NAMES.sub("_", call.name)[:_FUNCTION_NAME_LENGTH]
     return {
         "id": ids.get(call.id) or _call_id(call.id),
@@ -123,7 +125,7 @@ def _tool_call(call: Call, ids: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _arguments(call: Call) -> str:
+def _arguments(call: ActionCall) -> str:
     """Arguments as JSON; broken ones are wrapped, as servers parse what they are sent."""
     arguments = {"unreadable": call.raw} if call.arguments is None else call.arguments
     return json.dumps(arguments, ensure_ascii=False)

@@ -7,8 +7,8 @@ from typing import Any, Self
 from opencrab.adapters.providers.openai.answer import Counting
 from opencrab.adapters.providers.openai.error import failure_within
 from opencrab.adapters.providers.wire.lenient import json_excerpt, label, listing, mapping
-from opencrab.adapters.providers.wire.wire import Event, Party
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
 
 _WORDS = ("content", "refusal", "reasoning_content", "reasoning")
@@ -19,7 +19,7 @@ _ARGUMENTS = {"function": "arguments", "custom": "input"}
 class ChatAssembly:
     """One completion on its way; of several choices the first is taken."""
 
-    def __init__(self, party: Party, counting: Counting) -> None:
+    def __init__(self, party: ErrorParty, counting: Counting) -> None:
         self._party = party
         self._counting = counting
         self._words = {name: list[str]() for name in _WORDS}
@@ -44,7 +44,7 @@ class ChatAssembly:
         """Whether the last chunk has come; a server that marks none has told why it stopped."""
         return self._done or self._finish is not None or self._whole is not None
 
-    def add(self, event: Event) -> None:
+    def add(self, event: StreamFrame) -> None:
         """Take one chunk; what follows the end is ignored, as are choices after the first.
 
         An error counts even after a reason to finish: OpenRouter sends both in one chunk, and who
@@ -76,7 +76,7 @@ class ChatAssembly:
         choices = [choice] if self._chose else []
         return {"model": self._model, "choices": choices, "usage": self._usage}
 
-    def _failed(self, error: Any, *, is_final: bool) -> Unanswered:
+    def _failed(self, error: Any, *, is_final: bool) -> ModelCallFailed:
         """The error; tokens counted before it are on the bill, but may not be all that will be."""
         usage = self._counting({"usage": self._usage}, self._party)
         began = self.began or usage.is_counted
@@ -89,7 +89,7 @@ class ChatAssembly:
             return mapping(json.loads(text))
         except (ValueError, RecursionError):
             message = f"a chunk of {self._party.provider} is not JSON: {json_excerpt(text[:200])}"
-            raise Unanswered(message, Fault.NONSENSE) from None
+            raise ModelCallFailed(message, Fault.NONSENSE) from None
 
     def _take(self, choice: dict[str, Any]) -> None:
         self._chose = self._chose or bool(choice)

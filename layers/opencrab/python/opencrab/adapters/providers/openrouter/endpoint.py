@@ -7,8 +7,8 @@ from opencrab.adapters.providers.openai import error
 from opencrab.adapters.providers.openai.endpoint import OpenAIWire
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire.lenient import mapping, parse, retry_after
-from opencrab.adapters.providers.wire.wire import Party
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import ErrorParty
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.ports.models.model import ChatRequest, ModelInfo
 
@@ -26,16 +26,16 @@ class OpenRouterWire(OpenAIWire):
         body = super().to_wire(request, info, stream=stream)
         return body if info.price is None else body | {"provider": _most(info.price)}
 
-    def usage(self, body: dict[str, Any], party: Party) -> Usage:
+    def usage(self, body: dict[str, Any], party: ErrorParty) -> Usage:
         return super().usage(body, party).replaced(reported_micro_usd=_cost(body, party))
 
-    def failure(self, reply: Reply, party: Party) -> Unanswered:
+    def failure(self, reply: Reply, party: ErrorParty) -> ModelCallFailed:
         """As elsewhere; money that calls under way have set aside comes back in a moment."""
         found = error.failure(reply, party)
         wait = retry_after(reply.headers)
         if found.fault is not Fault.QUOTA_SPENT or wait is None or not _is_in_flight(reply):
             return found
-        return Unanswered(found.message, Fault.RATE_LIMITED, retry_after_seconds=wait)
+        return ModelCallFailed(found.message, Fault.RATE_LIMITED, retry_after_seconds=wait)
 
 
 def _most(price: Price) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def _dollars(micro_usd: int) -> str:
     return f"{Decimal(micro_usd) / _MICRO:f}"
 
 
-def _cost(body: dict[str, Any], party: Party) -> int | None:
+def _cost(body: dict[str, Any], party: ErrorParty) -> int | None:
     """What the call cost, rounded up; with a key of the owner's own, its vendor's share as well.
 
     None where that share is not told: the vendor bills it all the same.
@@ -78,7 +78,7 @@ def _micro_usd(dollars: Any) -> int | None:
 def _is_in_flight(reply: Reply) -> bool:
     try:
         body = parse(reply.body)
-    except Unanswered:
+    except ModelCallFailed:
         return False
     metadata = mapping(mapping(mapping(body).get("error")).get("metadata"))
     return metadata.get("limit_source") == _IN_FLIGHT

@@ -9,9 +9,9 @@ from typing import Any
 from opencrab.adapters.providers.scripted.rules import reply
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer, choose
 from opencrab.domain.money.budget import FREE, Price, Usage
-from opencrab.domain.turn.record import Answer
+from opencrab.domain.turn.record import ModelAnswer
 from opencrab.domain.value import MicroUsd
-from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo, Returned
+from opencrab.ports.models.model import CallReturn, ChatMessage, ChatRequest, ModelInfo
 
 _BYTES_PER_TOKEN = 4
 _NOTE = "no language model: it follows a script or simple rules"
@@ -67,7 +67,7 @@ class Scripted:
         body = json.dumps(self._body(request), ensure_ascii=False, separators=(",", ":"))
         return body.encode("utf-8", "replace")
 
-    def chat(self, request: ChatRequest, body: bytes) -> Answer:
+    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
         scripted = self._scripted(request)
         answer = self._reply(request) if scripted is None else scripted.answer
         usage = (scripted.usage if scripted else None) or _usage(request, body, answer)
@@ -81,7 +81,7 @@ class Scripted:
             raise failure
         return answer.replaced(model=self._info.name, usage=usage, first_token_ms=delay_ms)
 
-    def _reply(self, request: ChatRequest) -> Answer:
+    def _reply(self, request: ChatRequest) -> ModelAnswer:
         return reply(request if self._info.functions else replace(request, actions=()))
 
     def _body(self, request: ChatRequest) -> dict[str, Any]:
@@ -93,8 +93,8 @@ class Scripted:
         body["messages"] = [*system, *(self._message(turn) for turn in request.turns)]
         return body | {"max_tokens": request.max_output_tokens}
 
-    def _message(self, turn: ChatMessage | Returned) -> dict[str, Any]:
-        if isinstance(turn, Returned):
+    def _message(self, turn: ChatMessage | CallReturn) -> dict[str, Any]:
+        if isinstance(turn, CallReturn):
             return {"role": "action", "call_id": turn.call_id, "content": turn.content}
         message: dict[str, Any] = {"role": turn.role, "content": turn.text}
         if turn.name:
@@ -118,7 +118,7 @@ class Scripted:
             self._bill = ScriptedBill(self._bill.calls + 1, self._bill.micro_usd + cost)
 
 
-def _usage(request: ChatRequest, body: bytes, answer: Answer) -> Usage:
+def _usage(request: ChatRequest, body: bytes, answer: ModelAnswer) -> Usage:
     """A plausible number of tokens, never more than what is reserved for the request."""
     calls = [[call.name, call.arguments] for call in answer.calls]
     said = json.dumps([answer.text, calls], ensure_ascii=False).encode("utf-8", "replace")

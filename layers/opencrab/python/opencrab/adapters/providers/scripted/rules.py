@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from opencrab.adapters.providers.scripted.script import last_words, since_last_words
-from opencrab.domain.turn.record import Answer, Call
-from opencrab.ports.models.model import ActionSchema, ChatMessage, ChatRequest, Returned
+from opencrab.domain.turn.record import ActionCall, ModelAnswer
+from opencrab.ports.models.model import ActionSchema, CallReturn, ChatMessage, ChatRequest
 
 _SHOWN = 1_500
 _ECHOED = 200
@@ -105,15 +105,15 @@ _ABLE = {
 }
 
 
-def reply(request: ChatRequest) -> Answer:
+def reply(request: ChatRequest) -> ModelAnswer:
     """What the rules answer: an action that was asked for, what came of it, or what this is."""
     words, since = last_words(request), since_last_words(request)
     language = "ja" if _JAPANESE.search(words) else "en"
     if not words or any(isinstance(turn, ChatMessage) and _answers(turn) for turn in since):
         return _silence(request)
-    results = [turn for turn in since if isinstance(turn, Returned)]
+    results = [turn for turn in since if isinstance(turn, CallReturn)]
     if results:
-        return Answer(text=_report(results, language), finish="stop")
+        return ModelAnswer(text=_report(results, language), finish="stop")
     if words.startswith(_WOKEN):
         return _unprompted_answer(request, language)
     offered = {action.name: action for action in request.actions}
@@ -121,7 +121,7 @@ def reply(request: ChatRequest) -> Answer:
         wanted = rule.wanted(words) if rule.action in offered else None
         if wanted is not None:
             return _calling(offered[rule.action], wanted)
-    return Answer(text=_introduction(words, language), finish="stop")
+    return ModelAnswer(text=_introduction(words, language), finish="stop")
 
 
 def _answers(turn: ChatMessage) -> bool:
@@ -129,7 +129,7 @@ def _answers(turn: ChatMessage) -> bool:
     return turn.role == "assistant" and bool(turn.text) and not turn.calls
 
 
-def _unprompted_answer(request: ChatRequest, language: str) -> Answer:
+def _unprompted_answer(request: ChatRequest, language: str) -> ModelAnswer:
     """What to do where nobody asked: silence; in a discussion one sentence, and then it is done."""
     offered = {action.name: action for action in request.actions}
     discussed = "declare_done" in last_words(request)
@@ -138,20 +138,20 @@ def _unprompted_answer(request: ChatRequest, language: str) -> Answer:
     spoken = any(isinstance(turn, ChatMessage) and _answers(turn) for turn in request.turns)
     if spoken:
         return _calling(offered["declare_done"], {})
-    return Answer(text=_TAKEN_PART[language], finish="stop")
+    return ModelAnswer(text=_TAKEN_PART[language], finish="stop")
 
 
-def _silence(request: ChatRequest) -> Answer:
+def _silence(request: ChatRequest) -> ModelAnswer:
     """What to do when nobody waits for an answer."""
     for action in request.actions:
         if action.name == "send_noreact":
             return _calling(action, {})
-    return Answer(finish="stop")
+    return ModelAnswer(finish="stop")
 
 
-def _calling(action: ActionSchema, wanted: dict[str, str]) -> Answer:
-    call = Call(id="c0", name=action.name, arguments=_arguments(action, wanted))
-    return Answer(calls=(call,), finish="tool_calls")
+def _calling(action: ActionSchema, wanted: dict[str, str]) -> ModelAnswer:
+    call = ActionCall(id="c0", name=action.name, arguments=_arguments(action, wanted))
+    return ModelAnswer(calls=(call,), finish="tool_calls")
 
 
 def _arguments(action: ActionSchema, wanted: dict[str, str]) -> dict[str, Any]:
@@ -176,12 +176,12 @@ def _introduction(words: str, language: str) -> str:
     return "\n".join((_ABOUT[language], understood[language], _ADVICE[language], _ABLE[language]))
 
 
-def _report(results: Iterable[Returned], language: str) -> str:
+def _report(results: Iterable[CallReturn], language: str) -> str:
     """What came of the calls, in words; nothing where the action spoke, or was to stay silent."""
     return "\n".join(filter(None, (_outcome(result, language) for result in results)))
 
 
-def _outcome(result: Returned, language: str) -> str:
+def _outcome(result: CallReturn, language: str) -> str:
     data = _data(result.content)
     error = data.get("error") if isinstance(data, dict) else None
     if error:

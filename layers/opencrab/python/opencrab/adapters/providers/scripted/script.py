@@ -10,10 +10,10 @@ from typing import Any
 from opencrab.adapters.providers.wire.lenient import raw, read_arguments
 from opencrab.adapters.providers.wire.text import repair_text, sort_blocks
 from opencrab.domain.errors import Invalid
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
-from opencrab.domain.turn.record import Answer, Call, Reflection
-from opencrab.ports.models.model import ChatMessage, ChatRequest, Returned
+from opencrab.domain.turn.record import ActionCall, ModelAnswer, Reflection
+from opencrab.ports.models.model import CallReturn, ChatMessage, ChatRequest
 
 _SHORT_NAMES = {
     "unavailable": Fault.SERVER_ERROR,
@@ -40,11 +40,11 @@ class ScriptedCall:
     name: str
     arguments: dict[str, Any] | str
 
-    def read(self, call_id: str) -> Call:
+    def read(self, call_id: str) -> ActionCall:
         """The call as it would have come from a provider."""
         arguments = read_arguments(self.arguments)
         unread = raw(self.arguments) if arguments is None else ""
-        return Call(id=call_id, name=self.name, arguments=arguments, raw=unread)
+        return ActionCall(id=call_id, name=self.name, arguments=arguments, raw=unread)
 
 
 @dataclass(frozen=True)
@@ -70,20 +70,20 @@ class ScriptedAnswer:
             )
 
     @property
-    def failure(self) -> Unanswered | None:
+    def failure(self) -> ModelCallFailed | None:
         """The error that this answer stands for."""
         if not self.error:
             return None
         fault = _ERRORS[self.error]
-        return Unanswered(_TOLD.get(fault, f"the script says: {fault.value}"), fault)
+        return ModelCallFailed(_TOLD.get(fault, f"the script says: {fault.value}"), fault)
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> ModelAnswer:
         """The answer, as if a provider had sent it."""
         words = sort_blocks(repair_text(self.text))
         intent = words.text if self.calls else ""
         thought = Reflection(judgment=words.thought, intent=intent)
-        return Answer(
+        return ModelAnswer(
             text="" if self.calls else words.text,
             calls=tuple(call.read(f"c{index}") for index, call in enumerate(self.calls)),
             thought=thought if words.thought or intent else None,
@@ -102,7 +102,7 @@ def last_words(request: ChatRequest) -> str:
     return words if mark and "\n" not in speaker else turn.text
 
 
-def since_last_words(request: ChatRequest) -> tuple[ChatMessage | Returned, ...]:
+def since_last_words(request: ChatRequest) -> tuple[ChatMessage | CallReturn, ...]:
     """What happened after a person spoke last."""
     return request.turns[_last_user_index(request) + 1 :]
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price, Usage
-from opencrab.domain.turn.record import Answer, Call
-from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo, Returned
+from opencrab.domain.turn.record import ActionCall, ModelAnswer
+from opencrab.ports.models.model import CallReturn, ChatMessage, ChatRequest, ModelInfo
 
 NAME = "scripted:simulated"
 
@@ -36,7 +36,7 @@ class _Situation:
 
     trigger: str
     note: str
-    done: tuple[Returned, ...]
+    done: tuple[CallReturn, ...]
     chance: int
 
     def has_called(self, name: str) -> bool:
@@ -61,7 +61,7 @@ class SimulatedModel:
         body = {"system": request.system, "actions": schemas, "turns": turns}
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
-    def chat(self, request: ChatRequest, body: bytes) -> Answer:
+    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
         self.calls += 1
         situation = self._situation(request)
         calls = _calls(situation)
@@ -72,7 +72,7 @@ class SimulatedModel:
             output_tokens=-(-len(said) // _BYTES_PER_TOKEN),
         )
         finish = "tool_calls" if calls else "stop"
-        return Answer(text=text, calls=calls, usage=usage, finish=finish, model=NAME)
+        return ModelAnswer(text=text, calls=calls, usage=usage, finish=finish, model=NAME)
 
     def _situation(self, request: ChatRequest) -> _Situation:
         said = [
@@ -82,7 +82,7 @@ class SimulatedModel:
         ]
         named = [(place, turn) for place, turn in said if turn.name]
         place, trigger = (named or said)[-1]
-        done = tuple(turn for turn in request.turns[place:] if isinstance(turn, Returned))
+        done = tuple(turn for turn in request.turns[place:] if isinstance(turn, CallReturn))
         note = said[-1][1].text
         digest = hashlib.sha256(f"{self._seed}\n{trigger.text}".encode()).digest()
         return _Situation(trigger.text, note, done, int.from_bytes(digest[:4], "big"))
@@ -105,7 +105,7 @@ class OnlyModel:
         """There is nothing to take over."""
 
 
-def _calls(situation: _Situation) -> tuple[Call, ...]:
+def _calls(situation: _Situation) -> tuple[ActionCall, ...]:
     """What is done next; nothing once the turn has its result."""
     task, goal = _TASK.search(situation.trigger), _GOAL.search(situation.trigger)
     if task is not None:
@@ -115,7 +115,7 @@ def _calls(situation: _Situation) -> tuple[Call, ...]:
     return _unasked_calls(situation)
 
 
-def _task_calls(situation: _Situation, task: str) -> tuple[Call, ...]:
+def _task_calls(situation: _Situation, task: str) -> tuple[ActionCall, ...]:
     if not situation.has_called("ws_write"):
         written = {"path": f"notes/{task}.md", "content": f"What came of {task}.\n"}
         return (_call("ws_write", written),)
@@ -124,7 +124,7 @@ def _task_calls(situation: _Situation, task: str) -> tuple[Call, ...]:
     return (_report(situation),)
 
 
-def _goal_calls(situation: _Situation, goal: str) -> tuple[Call, ...]:
+def _goal_calls(situation: _Situation, goal: str) -> tuple[ActionCall, ...]:
     planned = situation.chance % _PLANNED_SHARE == 0 and "plan_goal" in situation.note
     if planned and not situation.has_called("plan_goal"):
         return (_call("plan_goal", {"goal_id": goal, "tasks": _plan()}),)
@@ -138,7 +138,7 @@ def _goal_calls(situation: _Situation, goal: str) -> tuple[Call, ...]:
     return (_report(situation),)
 
 
-def _unasked_calls(situation: _Situation) -> tuple[Call, ...]:
+def _unasked_calls(situation: _Situation) -> tuple[ActionCall, ...]:
     if situation.done:
         return ()
     if situation.chance % _SILENT_SHARE == 0:
@@ -155,7 +155,7 @@ def _words(situation: _Situation) -> str:
     return f"I looked at it ({situation.chance % 1_000})."
 
 
-def _report(situation: _Situation) -> Call:
+def _report(situation: _Situation) -> ActionCall:
     return _call("report", {"summary": f"Done, in {situation.chance % 1_000} small steps."})
 
 
@@ -166,12 +166,12 @@ def _plan() -> list[Mapping[str, Any]]:
     ]
 
 
-def _call(name: str, arguments: dict[str, Any]) -> Call:
-    return Call(id=name, name=name, arguments=arguments)
+def _call(name: str, arguments: dict[str, Any]) -> ActionCall:
+    return ActionCall(id=name, name=name, arguments=arguments)
 
 
-def _plain(turn: ChatMessage | Returned) -> Any:
-    if isinstance(turn, Returned):
+def _plain(turn: ChatMessage | CallReturn) -> Any:
+    if isinstance(turn, CallReturn):
         return {"role": "action", "name": turn.name, "content": turn.content}
     calls = [[call.name, call.arguments] for call in turn.calls]
     return {"role": turn.role, "name": turn.name, "content": turn.text, "calls": calls}

@@ -15,7 +15,7 @@ import httpx
 
 from opencrab.adapters.providers.transport.exchange import REPLY_BYTES, OpenReply, Reply
 from opencrab.domain.errors import Invalid
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 
 _NEW = httpx.Limits(max_connections=100, max_keepalive_connections=0)
 _LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=300.0)
@@ -189,7 +189,7 @@ class _Exchange:
                 size += len(chunk)
                 if size > REPLY_BYTES:
                     message = f"the answer of {self.origin} is larger than {REPLY_BYTES} bytes"
-                    raise Unanswered(message, Fault.BROKEN_OFF)
+                    raise ModelCallFailed(message, Fault.BROKEN_OFF)
                 yield chunk
             self._check_time()
 
@@ -208,22 +208,22 @@ class _Exchange:
             if monotonic() >= self.deadline:
                 raise self._too_late() from None
             message = f"{self.origin} broke off: {_error_message(error)}"
-            raise Unanswered(message, Fault.BROKEN_OFF) from None
+            raise ModelCallFailed(message, Fault.BROKEN_OFF) from None
 
     def _check_time(self) -> None:
         if monotonic() >= self.deadline:
             raise httpx.ReadTimeout("the answer came too slowly")
 
-    def _unreachable(self, error: Exception) -> Unanswered:
-        return Unanswered(
+    def _unreachable(self, error: Exception) -> ModelCallFailed:
+        return ModelCallFailed(
             f"no connection to {self.origin}: {_error_message(error)}",
             Fault.UNREACHABLE,
             cure="check the base_url of the provider, and that its server runs",
         )
 
-    def _too_late(self) -> Unanswered:
+    def _too_late(self) -> ModelCallFailed:
         message = f"{self.origin} did not answer within {self.timeout_seconds:g} s"
-        return Unanswered(message, Fault.TIMEOUT)
+        return ModelCallFailed(message, Fault.TIMEOUT)
 
 
 def _is_here(host: str) -> bool:

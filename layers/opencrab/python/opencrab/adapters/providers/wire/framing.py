@@ -4,8 +4,8 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from opencrab.adapters.providers.wire.wire import Event, Framing
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import Framing, StreamFrame
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 
 LINE_BYTES = 4 * 1024 * 1024
 """Longest line of a stream that is read."""
@@ -21,10 +21,10 @@ _WHOLE_START = ("{", "[")
 _FIELDS = {"data", "event", "id", "retry"}
 
 
-def events(chunks: Iterable[bytes], framing: Framing) -> Iterator[Event]:
+def events(chunks: Iterable[bytes], framing: Framing) -> Iterator[StreamFrame]:
     """The frames of a stream, in the time that its length takes.
 
-    Raises Unanswered (NONSENSE) for a line of more than LINE_BYTES.
+    Raises ModelCallFailed (NONSENSE) for a line of more than LINE_BYTES.
     """
     lines = _lines(chunks)
     return _server_sent(lines) if framing == "sse" else _json_lines(lines)
@@ -54,19 +54,19 @@ def _text(parts: list[bytes], size: int) -> str:
 def _check(size: int) -> None:
     if size > LINE_BYTES:
         message = f"the stream has a line of more than {LINE_BYTES} bytes"
-        raise Unanswered(message, Fault.NONSENSE)
+        raise ModelCallFailed(message, Fault.NONSENSE)
 
 
-def _json_lines(lines: Iterator[tuple[str, bool]]) -> Iterator[Event]:
+def _json_lines(lines: Iterator[tuple[str, bool]]) -> Iterator[StreamFrame]:
     """One frame for each line; white space is none, and neither is JSON that was cut."""
     for line, ended in lines:
         text = line.removeprefix("\ufeff").strip()
         was_cut = not ended and text.startswith(_BARE_START) and not _is_json(text)
         if text and not was_cut:
-            yield Event(text)
+            yield StreamFrame(text)
 
 
-def _server_sent(lines: Iterator[tuple[str, bool]]) -> Iterator[Event]:
+def _server_sent(lines: Iterator[tuple[str, bool]]) -> Iterator[StreamFrame]:
     """Server-sent events; one that no blank line ends is dropped, as is one without content.
 
     Unlike the standard, JSON that stands outside any field is kept: it is how an error comes that
@@ -108,22 +108,22 @@ class _Frame:
         elif field == "event":
             self._name = value.removeprefix(" ")
 
-    def ended(self) -> Event | None:
+    def ended(self) -> StreamFrame | None:
         """The event, if it has content; the next one begins."""
         name, data = self._name, "\n".join(self._data)
         self._name, self._data = "", []
-        return Event(data, name) if data.strip() else None
+        return StreamFrame(data, name) if data.strip() else None
 
 
 def _is_field(line: str) -> bool:
     return line.partition(":")[0] in _FIELDS
 
 
-def _bare(lines: list[str]) -> Iterator[Event]:
+def _bare(lines: list[str]) -> Iterator[StreamFrame]:
     """The JSON that these lines are together; a comma before it is left out, cut JSON is none."""
     text = "\n".join(lines).strip().lstrip(",").strip()
     if _is_json(text):
-        yield Event(text, BARE)
+        yield StreamFrame(text, BARE)
 
 
 def _is_json(text: str) -> bool:

@@ -2,22 +2,22 @@
 
 from collections.abc import Iterable, Iterator
 
-from opencrab.domain.turn.record import Call
-from opencrab.ports.models.model import ChatMessage, Returned
+from opencrab.domain.turn.record import ActionCall
+from opencrab.ports.models.model import CallReturn, ChatMessage
 
 _NO_RESULT = "no result is known"
 
 
 def pair_calls_with_results(
-    turns: Iterable[ChatMessage | Returned],
-) -> Iterator[ChatMessage | Returned]:
+    turns: Iterable[ChatMessage | CallReturn],
+) -> Iterator[ChatMessage | CallReturn]:
     """The turns, with each call answered right after it.
 
     A call that nobody answered has a result that says so; a result that nobody asked for becomes
     words, after those that somebody did.
     """
-    waiting: list[Call] = []
-    strays: list[Returned] = []
+    waiting: list[ActionCall] = []
+    strays: list[CallReturn] = []
     for turn in turns:
         if isinstance(turn, ChatMessage):
             yield from _repair_unpaired_calls(waiting, strays)
@@ -32,9 +32,9 @@ def pair_calls_with_results(
 
 
 def _repair_unpaired_calls(
-    waiting: list[Call], strays: list[Returned]
-) -> Iterator[ChatMessage | Returned]:
+    waiting: list[ActionCall], strays: list[CallReturn]
+) -> Iterator[ChatMessage | CallReturn]:
     for call in waiting:
-        yield Returned(call.id, call.name, _NO_RESULT)
+        yield CallReturn(call.id, call.name, _NO_RESULT)
     for stray in strays:
         yield ChatMessage("user", f"[{stray.name} → {stray.content}]")

@@ -8,7 +8,7 @@ from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import excerpt
 from opencrab.adapters.providers.wire.text import repair_json, repair_text
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 
 RAW_BYTES = 4_096
 """How much of unreadable arguments is kept, so that the model can be shown its mistake."""
@@ -26,13 +26,13 @@ _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 def parse(body: bytes) -> Any:
     """The JSON of a reply's body, white space around it and a byte order mark allowed.
 
-    Raises Unanswered (NONSENSE), with the beginning of what came, when it is none.
+    Raises ModelCallFailed (NONSENSE), with the beginning of what came, when it is none.
     """
     try:
         return json.loads(body.decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError):
         message = f"the answer is not JSON: {excerpt(body)!r}"
-        raise Unanswered(message, Fault.NONSENSE) from None
+        raise ModelCallFailed(message, Fault.NONSENSE) from None
 
 
 def mapping(value: Any) -> dict[str, Any]:

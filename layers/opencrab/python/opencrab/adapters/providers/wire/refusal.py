@@ -6,8 +6,8 @@ from typing import Any, Protocol
 from opencrab.adapters.providers.transport.exchange import Reply, excerpt
 from opencrab.adapters.providers.wire.lenient import json_excerpt, parse, retry_after
 from opencrab.adapters.providers.wire.text import repair_text
-from opencrab.adapters.providers.wire.wire import Party
-from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.adapters.providers.wire.wire import ErrorParty
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 
 _BY_STATUS = {
     401: Fault.AUTH,
@@ -27,15 +27,15 @@ _READ_LENGTH = 4_000
 _NO_OTHERS: Mapping[int, Fault] = {}
 
 
-class Sorting(Protocol):
+class ErrorSorter(Protocol):
     """Sorts the body of an error, by its words or by the status that it came with."""
 
     def __call__(
-        self, body: Any, party: Party, *, status: int = 0, billed: bool | None = None
-    ) -> Unanswered: ...
+        self, body: Any, party: ErrorParty, *, status: int = 0, billed: bool | None = None
+    ) -> ModelCallFailed: ...
 
 
-def refusal_of(reply: Reply, party: Party, sort: Sorting) -> Unanswered:
+def refusal_of(reply: Reply, party: ErrorParty, sort: ErrorSorter) -> ModelCallFailed:
     """The error for a reply whose status is not 200, where the vendor has nothing to add."""
     if moved := redirect_refusal(reply, party):
         return moved
@@ -45,11 +45,11 @@ def refusal_of(reply: Reply, party: Party, sort: Sorting) -> Unanswered:
     return found
 
 
-def redirect_refusal(reply: Reply, party: Party) -> Unanswered | None:
+def redirect_refusal(reply: Reply, party: ErrorParty) -> ModelCallFailed | None:
     """The error for a redirect, which is never followed: it would carry the key elsewhere."""
     if not _REDIRECT <= reply.status < _REQUEST:
         return None
-    return Unanswered(
+    return ModelCallFailed(
         f"{party.provider} answered with a redirect ({reply.status})",
         Fault.BAD_REQUEST,
         cure="set base_url to the address that it redirects to",
@@ -65,7 +65,7 @@ def body_in(reply: Reply) -> Any:
     """The JSON of an error, or the beginning of whatever came instead."""
     try:
         return parse(reply.body)
-    except Unanswered:
+    except ModelCallFailed:
         return excerpt(reply.body)
 
 
@@ -76,7 +76,7 @@ def by_status(status: int, others: Mapping[int, Fault] = _NO_OTHERS) -> Fault:
     return known or (Fault.BAD_REQUEST if is_ours else Fault.SERVER_ERROR)
 
 
-def key_place(party: Party) -> str:
+def key_place(party: ErrorParty) -> str:
     """Where the owner sets the key."""
     return party.key_name or "the api_key of this provider"
 

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from opencrab.domain.turn.record import Answer
+from opencrab.domain.turn.record import ModelAnswer
 
 _HIDDEN = "***"
 _SHORTEST_IN_ERRORS = 6
@@ -13,7 +13,7 @@ _SHORTEST_IN_ANSWERS = 16
 
 
 @dataclass(frozen=True)
-class Secrecy:
+class KeyRedactor:
     """Hides one key; what comes out has three stars in its place."""
 
     key: str = field(repr=False)
@@ -37,11 +37,11 @@ class Secrecy:
         is_long = len(self.key) >= _SHORTEST_IN_ANSWERS
         return text.replace(self.key, _HIDDEN) if is_long else text
 
-    def answer(self, answer: Answer) -> Answer:
+    def answer(self, answer: ModelAnswer) -> ModelAnswer:
         """An answer without the key, in however many pieces it came."""
         if len(self.key) < _SHORTEST_IN_ANSWERS or self._written not in answer.model_dump_json():
             return answer
-        return Answer.model_validate(_without(self.key, answer.model_dump(mode="json")))
+        return ModelAnswer.model_validate(_without(self.key, answer.model_dump(mode="json")))
 
     @property
     def _written(self) -> str:

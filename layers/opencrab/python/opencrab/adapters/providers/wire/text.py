@@ -16,7 +16,7 @@ _GAP = re.compile(r"\n{3,}")
 
 
 @dataclass(frozen=True)
-class Sorted:
+class SortedText:
     """An answer's words, sorted by whom they are for."""
 
     text: str
@@ -31,7 +31,7 @@ def repair_text(text: str) -> str:
     return text.replace("\x00", "")
 
 
-def sort_blocks(text: str) -> Sorted:
+def sort_blocks(text: str) -> SortedText:
     """Move thoughts and memories out of the words that will be delivered.
 
     A block that never ends reaches to the end of the text; a thought that never began reaches to
@@ -43,7 +43,7 @@ def sort_blocks(text: str) -> Sorted:
     memories = [found.group(1) for found in _MEMORY.finditer(text)]
     text = _MEMORY_END.sub("\n", _MEMORY.sub("\n", text))
     memory = "\n".join(filter(None, (part.strip() for part in memories)))
-    return Sorted(
+    return SortedText(
         text=_GAP.sub("\n\n", text).strip(),
         thought="\n".join(filter(None, (part.strip() for part in thoughts))),
         memory=memory or None,

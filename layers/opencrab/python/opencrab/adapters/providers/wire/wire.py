@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from opencrab.adapters.providers.transport.exchange import Reply
-from opencrab.domain.models.fault import Unanswered
-from opencrab.domain.turn.record import Answer
+from opencrab.domain.models.fault import ModelCallFailed
+from opencrab.domain.turn.record import ModelAnswer
 from opencrab.ports.models.model import ChatRequest, Embeddings, ModelInfo
 
 Framing = Literal["sse", "ndjson"]
@@ -30,7 +30,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True)
-class Party:
+class ErrorParty:
     """Whom an error is about: the provider, its model, and where its key is set."""
 
     provider: str = "the provider"
@@ -39,14 +39,14 @@ class Party:
 
 
 @dataclass(frozen=True)
-class Event:
+class StreamFrame:
     """One frame of a stream: its name, where the framing has names, and its data."""
 
     data: str
     name: str = ""
 
 
-class Assembly(Protocol):
+class StreamAssembly(Protocol):
     """Puts a stream together into the body that the same answer has in one piece."""
 
     @property
@@ -57,10 +57,10 @@ class Assembly(Protocol):
     def ended(self) -> bool:
         """Whether the vendor's own end has come: without it the stream was cut."""
 
-    def add(self, event: Event) -> None:
+    def add(self, event: StreamFrame) -> None:
         """Take one frame; frames of unknown kinds are ignored.
 
-        Raises Unanswered for an error inside the stream (billed, if anything had begun or was
+        Raises ModelCallFailed for an error inside the stream (billed, if anything had begun or was
         counted, and with a usage only if that is final), and for a frame that is no JSON.
         """
 
@@ -82,13 +82,13 @@ class Wire(Protocol):
     def to_wire(self, request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
         """The body of a chat request; what the model does not support is left out."""
 
-    def from_wire(self, body: Any, party: Party) -> Answer:
+    def from_wire(self, body: Any, party: ErrorParty) -> ModelAnswer:
         """The answer that a body holds: lenient wherever servers are known to be careless."""
 
-    def assembly(self, party: Party) -> Assembly:
+    def assembly(self, party: ErrorParty) -> StreamAssembly:
         """A new assembly for one stream."""
 
-    def failure(self, reply: Reply, party: Party) -> Unanswered:
+    def failure(self, reply: Reply, party: ErrorParty) -> ModelCallFailed:
         """The error for a reply whose status is not 200, sorted by what to do about it."""
 
     def models_path(self) -> str:
@@ -103,5 +103,7 @@ class Wire(Protocol):
     def embeddings_to_wire(self, model: str, texts: tuple[str, ...]) -> dict[str, Any]:
         """The body of an embeddings request."""
 
-    def embeddings_from_wire(self, body: Any, texts: tuple[str, ...], party: Party) -> Embeddings:
-        """As many vectors as texts, in their order; raises Unanswered otherwise."""
+    def embeddings_from_wire(
+        self, body: Any, texts: tuple[str, ...], party: ErrorParty
+    ) -> Embeddings:
+        """As many vectors as texts, in their order; raises ModelCallFailed otherwise."""

@@ -9,18 +9,18 @@ from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentKind,
     AdjustmentState,
-    Subject,
+    LearnedSubject,
     adjustment_id,
     is_pinned,
 )
-from opencrab.domain.learning.evidence import RECALLED_DAYS, Recalled
-from opencrab.domain.learning.review_period import Remark, useless
+from opencrab.domain.learning.evidence import RECALLED_DAYS, MemoryHits
+from opencrab.domain.learning.review_period import Remark, useless_experience_ids
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.skills.skill import SkillStatus
 from opencrab.domain.text.similarity import ALIKE, TextTerms
-from opencrab.engine.learning.changes import LearningChange, open_of
-from opencrab.engine.learning.experience_changes import OTHER, changes
-from opencrab.engine.learning.snapshot import Scene
+from opencrab.engine.learning.changes import LearningChange, open_adjustments_of
+from opencrab.engine.learning.experience_changes import OTHER, experience_adjustments
+from opencrab.engine.learning.snapshot import NightlyContext
 
 A_NIGHT = 5
 """Experiences about which one night proposes something."""
@@ -43,7 +43,7 @@ NEVER_OF_USE, TOLD_TWICE = "never_of_use", "told_twice"
 _MOVED = (AdjustmentState.APPLIED, AdjustmentState.PROPOSED)
 
 
-def experience_proposals(scene: Scene) -> tuple[LearningChange, ...]:
+def experience_proposals(scene: NightlyContext) -> tuple[LearningChange, ...]:
     """What searches showed often and was never of use, and what says the same as another one.
 
     At most A_NIGHT together; nothing changes before an owner follows. One to which another was
@@ -64,7 +64,7 @@ def experience_proposals(scene: Scene) -> tuple[LearningChange, ...]:
 
 
 def _collect_proposals(
-    scene: Scene,
+    scene: NightlyContext,
     never: dict[str, Experience],
     compared: dict[str, Experience],
     stays: AbstractSet[str],
@@ -78,7 +78,7 @@ def _collect_proposals(
     )
 
 
-def shown_still(scene: Scene) -> dict[str, Recalled]:
+def search_hits_of_experiences(scene: NightlyContext) -> dict[str, MemoryHits]:
     """How often searches found each experience, and of what use it was, without retired ones.
 
     What was found of late was retired of late, if it was.
@@ -89,30 +89,30 @@ def shown_still(scene: Scene) -> dict[str, Recalled]:
     return {name: each for name, each in recalled.items() if name not in retired}
 
 
-def _about_experiences(scene: Scene) -> Iterator[Adjustment]:
+def _about_experiences(scene: NightlyContext) -> Iterator[Adjustment]:
     return (each for each in scene.recent if each.kind is AdjustmentKind.EXPERIENCE)
 
 
-def _experiences_in_cooldown(scene: Scene) -> set[str]:
+def _experiences_in_cooldown(scene: NightlyContext) -> set[str]:
     return {each.subject for each in _about_experiences(scene) if each.at >= scene.at - LET_BE}
 
 
-def _staying(scene: Scene) -> frozenset[str]:
+def _staying(scene: NightlyContext) -> frozenset[str]:
     """Experiences to which another one was left, or may be, as long as that can be followed."""
-    found = changes(scene.runtime.home.facts, scene.agent.id, *_MOVED)
+    found = experience_adjustments(scene.runtime.home.facts, scene.agent.id, *_MOVED)
     since = scene.at - LET_BE
     holds = (each for each in found if each.state is AdjustmentState.APPLIED or each.at >= since)
     return frozenset(str(each.after[OTHER]) for each in holds if OTHER in each.after)
 
 
-def _never_of_use(scene: Scene) -> dict[str, Experience]:
+def _never_of_use(scene: NightlyContext) -> dict[str, Experience]:
     """Experiences that were never of use and about which something may be proposed, by id.
 
     Of more than OLDER each night has the next ones.
     """
     since = scene.at - timedelta(days=RECALLED_DAYS)
     asked, recalled = _experiences_in_cooldown(scene), scene.evidence.experiences_recalled
-    names = [each for each in useless(recalled, since) if each not in asked]
+    names = [each for each in useless_experience_ids(recalled, since) if each not in asked]
     names = [each for each in names if not is_pinned(scene.mind, _subject(each))]
     if len(names) > OLDER:
         first = scene.at.toordinal() * OLDER % len(names)
@@ -123,7 +123,7 @@ def _never_of_use(scene: Scene) -> dict[str, Experience]:
     return {each.id: each for each in lived if not _is_decided(scene, each)}
 
 
-def _comparison_candidates(scene: Scene) -> dict[str, Experience]:
+def _comparison_candidates(scene: NightlyContext) -> dict[str, Experience]:
     """The newest experiences that may say the same, by id, as far as they are told.
 
     Those are left out of which somebody was asked, or said, of late that they stay or go. What came
@@ -142,7 +142,7 @@ def _comparison_candidates(scene: Scene) -> dict[str, Experience]:
     return found
 
 
-def _newest(scene: Scene) -> Iterator[Experience]:
+def _newest(scene: NightlyContext) -> Iterator[Experience]:
     facts, after = scene.runtime.home.facts, ""
     for _ in range(PAGES):
         page = facts.page(scene.agent.id, EXPERIENCE, after=after, limit=NEWEST, newest_first=True)
@@ -152,14 +152,14 @@ def _newest(scene: Scene) -> Iterator[Experience]:
         after = page[-1].id
 
 
-def _is_decided(scene: Scene, lived: Experience) -> bool:
+def _is_decided(scene: NightlyContext, lived: Experience) -> bool:
     """Whether it is retired, or was brought back of late."""
     back = lived.restored_at
     return lived.retired_at is not None or (back is not None and back >= scene.at - LET_BE)
 
 
 def _twins(
-    scene: Scene, lived: Iterable[Experience], stays: AbstractSet[str]
+    scene: NightlyContext, lived: Iterable[Experience], stays: AbstractSet[str]
 ) -> Iterator[tuple[Experience, Experience, float]]:
     """Experiences that say the same of the same, each with the better one, and how alike they are.
 
@@ -182,18 +182,18 @@ def _twins(
         better.append((each, words))
 
 
-def _place(scene: Scene, lived: Experience) -> tuple[bool, int, str]:
+def _place(scene: NightlyContext, lived: Experience) -> tuple[bool, int, str]:
     return lived.tainted, -_recall_counts(scene, lived.id)["useful"], lived.id
 
 
-def _merging(scene: Scene, lived: Experience, twin: Experience, like: float) -> Adjustment:
+def _merging(scene: NightlyContext, lived: Experience, twin: Experience, like: float) -> Adjustment:
     made = _proposal(scene, lived, Remark.MERGE, TOLD_TWICE, other=twin.id)
     of_twin = {f"other_{name}": count for name, count in _recall_counts(scene, twin.id).items()}
     return made.replaced(evidence={**made.evidence, **of_twin, "alike": round(like, 3)})
 
 
 def _proposal(
-    scene: Scene, lived: Experience, remark: Remark, reason: str, **more: str
+    scene: NightlyContext, lived: Experience, remark: Remark, reason: str, **more: str
 ) -> Adjustment:
     after = {"remark": remark.value, **more}
     subject = _subject(lived.id)
@@ -211,16 +211,16 @@ def _proposal(
     )
 
 
-def _recall_counts(scene: Scene, experience_id: str) -> dict[str, int]:
+def _recall_counts(scene: NightlyContext, experience_id: str) -> dict[str, int]:
     """How often searches showed an experience, and how often it was of use."""
     known = scene.evidence.experiences_recalled.get(experience_id)
     return {"found": known.found if known else 0, "useful": known.useful if known else 0}
 
 
-def _proposed_before(scene: Scene, made: Adjustment) -> tuple[Adjustment, ...]:
-    earlier = open_of(scene.recent, _subject(made.subject))
+def _proposed_before(scene: NightlyContext, made: Adjustment) -> tuple[Adjustment, ...]:
+    earlier = open_adjustments_of(scene.recent, _subject(made.subject))
     return tuple(each for each in earlier if each.state is AdjustmentState.PROPOSED)
 
 
-def _subject(experience_id: str) -> Subject:
-    return Subject(kind=AdjustmentKind.EXPERIENCE, name=experience_id)
+def _subject(experience_id: str) -> LearnedSubject:
+    return LearnedSubject(kind=AdjustmentKind.EXPERIENCE, name=experience_id)

@@ -3,42 +3,42 @@
 from datetime import UTC
 from typing import Any
 
-from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.errors import Conflict
-from opencrab.domain.learning.bandit import Mixed
+from opencrab.domain.learning.bandit import BanditMix
 from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentState,
-    alike,
+    are_mixes_alike,
+    describe_mix,
+    heaviest_alias,
     is_pinned,
     mix_of,
-    mixed_as,
-    telling,
-    top,
+    with_told_mix,
 )
 from opencrab.domain.learning.model_selection import (
     SelectionInput,
-    adjustment,
+    adjustments_ended_by,
     choose_models,
-    mix,
-    over,
+    mix_adjustment,
+    mix_of_bandit,
 )
 from opencrab.domain.learning.regression_watch import (
     WATCHED,
-    about,
-    counted_from,
-    fell_since,
-    is_held,
-    subject,
+    is_watched_mix,
+    mix_adjustments,
+    mix_subject,
+    regressed_models,
+    start_watch_after,
 )
 from opencrab.domain.learning.review_period import Standstill
 from opencrab.domain.models.optimization import Leave
 from opencrab.domain.skills.skill import AcquiredSkill
 from opencrab.engine.learning.changes import Alter, LearningChange
-from opencrab.engine.learning.snapshot import Findings
+from opencrab.engine.learning.snapshot import EvidenceSnapshot
 
 
-def find_regressions(findings: Findings) -> tuple[Adjustment, ...]:
+def find_model_regressions(findings: EvidenceSnapshot) -> tuple[Adjustment, ...]:
     """Mixes that hold and whose models have become worse than what they were chosen for.
 
     Only whole days after that of the change count: no turn before it was its doing. Each tells
@@ -47,12 +47,12 @@ def find_regressions(findings: Findings) -> tuple[Adjustment, ...]:
     watching = (
         each
         for each in findings.recent
-        if is_held(each)
+        if is_watched_mix(each)
         and "until" in each.evidence
         and each.at >= findings.at - WATCHED
-        and not is_pinned(findings.mind, subject(each.subject))
+        and not is_pinned(findings.mind, mix_subject(each.subject))
     )
-    fell = ((each, fell_since(each, findings.evidence)) for each in watching)
+    fell = ((each, regressed_models(each, findings.evidence)) for each in watching)
     return tuple(
         each.replaced(evidence={**each.evidence, "fell": list(models)})
         for each, models in fell
@@ -60,32 +60,32 @@ def find_regressions(findings: Findings) -> tuple[Adjustment, ...]:
     )
 
 
-def given_back(findings: Findings) -> frozenset[str]:
+def subjects_rolled_back(findings: EvidenceSnapshot) -> frozenset[str]:
     """What this night took back to another best model: that is left alone until the next one."""
     return frozenset(
         each.subject
         for each in findings.recent
         if each.state is AdjustmentState.ROLLED_BACK
         and each.ended_by == findings.period
-        and top(each.before) != top(each.after)
+        and heaviest_alias(each.before) != heaviest_alias(each.after)
     )
 
 
-def update_watches(findings: Findings) -> dict[str, Adjustment]:
+def update_regression_watches(findings: EvidenceSnapshot) -> dict[str, Adjustment]:
     """Mixes that hold, by id, with what was known at the end of their day where that is new."""
     found = dict[str, Adjustment]()
     for each in findings.recent:
         day = each.at.astimezone(UTC).date()
-        evidence = findings.folded.until(day) if is_held(each) else None
+        evidence = findings.folded.until(day) if is_watched_mix(each) else None
         if evidence is not None:
-            counted = counted_from(each, evidence, day.isoformat())
+            counted = start_watch_after(each, evidence, day.isoformat())
             if counted != each:
                 found[each.id] = counted
     return found
 
 
 def learned_mixes(
-    findings: Findings, skipped: frozenset[str] = frozenset()
+    findings: EvidenceSnapshot, skipped: frozenset[str] = frozenset()
 ) -> tuple[tuple[LearningChange, ...], tuple[Standstill, ...]]:
     """What follows for each purpose and type of task, and why nothing does for the others.
 
@@ -108,29 +108,33 @@ def learned_mixes(
     return tuple(changes), tuple(told)
 
 
-def _is_proposed(ground: SelectionInput, name: str, mixed: Mixed) -> bool:
-    after = telling(mix(name, mixed))
+def _is_proposed(ground: SelectionInput, name: str, mixed: BanditMix) -> bool:
+    after = describe_mix(mix_of_bandit(name, mixed))
     return any(
-        each.state is AdjustmentState.PROPOSED and alike(each.after, after)
-        for each in about(ground.earlier, name)
+        each.state is AdjustmentState.PROPOSED and are_mixes_alike(each.after, after)
+        for each in mix_adjustments(ground.earlier, name)
     )
 
 
-def _change(findings: Findings, ground: SelectionInput, name: str, mixed: Mixed) -> LearningChange:
+def _change(
+    findings: EvidenceSnapshot, ground: SelectionInput, name: str, mixed: BanditMix
+) -> LearningChange:
     """The adjustment by which a mix is proposed, or applied where the owner lets that be."""
     applies = findings.agent.llm.aim.leave is Leave.APPLY
     state = AdjustmentState.APPLIED if applies else AdjustmentState.PROPOSED
-    made = adjustment(ground, name, mixed, findings.at, by=findings.period, state=state)
+    made = mix_adjustment(ground, name, mixed, findings.at, by=findings.period, state=state)
     alter = apply_mix(name, made.before, made.after) if applies else None
-    return LearningChange(made, alter, over(ground, made))
+    return LearningChange(made, alter, adjustments_ended_by(ground, made))
 
 
 def apply_mix(name: str, before: dict[str, Any], after: dict[str, Any]) -> Alter:
     """What makes a mix of what was before; it raises Conflict where something else is by now."""
 
-    def alter(mind: Mind, _skill: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
-        if telling(mix_of(mind, name)) != before or is_pinned(mind, subject(name)):
+    def alter(
+        mind: AgentState, _skill: AcquiredSkill | None
+    ) -> tuple[AgentState, AcquiredSkill | None]:
+        if describe_mix(mix_of(mind, name)) != before or is_pinned(mind, mix_subject(name)):
             raise Conflict(f"the mix for {name!r} was changed meanwhile")
-        return mixed_as(mind, name, after), None
+        return with_told_mix(mind, name, after), None
 
     return alter

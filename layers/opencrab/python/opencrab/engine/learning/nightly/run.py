@@ -17,42 +17,55 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, Refused
 from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState, end_adjustment
 from opencrab.domain.learning.evidence import RECALLED_DAYS
-from opencrab.domain.learning.model_selection import day_micro_usd
+from opencrab.domain.learning.model_selection import day_budget_for_models
 from opencrab.domain.learning.review_period import (
     KEPT,
     NIGHT,
     OPEN_DAYS,
     Looked,
-    Night,
+    NightlyRun,
+    ReviewPeriod,
     Span,
     Standstill,
-    Stretch,
-    day_stretch,
-    ended_day,
-    junk,
-    newest,
+    day_period,
+    last_ended_day,
+    newest_period,
+    useless_searches,
 )
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill
-from opencrab.engine.learning.aggregation import fold_day, keep
-from opencrab.engine.learning.changes import LearningChange, mind_of, recent, rolled_back, write
-from opencrab.engine.learning.measures import choices_of
-from opencrab.engine.learning.nightly.experiences import experience_proposals, shown_still
-from opencrab.engine.learning.nightly.models import (
-    find_regressions,
-    given_back,
-    learned_mixes,
-    update_watches,
+from opencrab.engine.learning.aggregation import aggregate_day, save_evidence
+from opencrab.engine.learning.changes import (
+    LearningChange,
+    learned_mind,
+    recent_adjustments,
+    roll_back_mix,
+    write_adjustment,
 )
-from opencrab.engine.learning.nightly.schedule import parse_message, review_now
-from opencrab.engine.learning.nightly.skills import decide_trials, proposals, review_skills
-from opencrab.engine.learning.report.report import During, period_of, write_report
-from opencrab.engine.learning.snapshot import Scene
-from opencrab.engine.models.preferences import current
+from opencrab.engine.learning.measures import candidate_models
+from opencrab.engine.learning.nightly.experiences import (
+    experience_proposals,
+    search_hits_of_experiences,
+)
+from opencrab.engine.learning.nightly.models import (
+    find_model_regressions,
+    learned_mixes,
+    subjects_rolled_back,
+    update_regression_watches,
+)
+from opencrab.engine.learning.nightly.schedule import current_review_period, parse_review_message
+from opencrab.engine.learning.nightly.skills import (
+    decide_skill_trials,
+    review_skills,
+    skill_proposals,
+)
+from opencrab.engine.learning.report.report import PeriodSummary, report_period, write_report
+from opencrab.engine.learning.snapshot import NightlyContext
+from opencrab.engine.models.preferences import current_preferences
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.ports.agents import Agents
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.turn.queue import Delivery, Queue
 
 log = logging.getLogger(__name__)
@@ -67,7 +80,7 @@ _TRIES = 3
 _LATER_SECONDS = 5
 
 
-def run_night(
+def run_nightly_review(
     runtime: Runtime,
     delivery: Delivery,
     pace: Pace,
@@ -82,14 +95,14 @@ def run_night(
     if pace.stopping() or pace.seconds_left() < SECONDS:
         return _later(runtime.home.nights, delivery)
     try:
-        agent_id, stretch = parse_message(delivery.body)
+        agent_id, stretch = parse_review_message(delivery.body)
     except Invalid as error:
         runtime.home.nights.bury(delivery.body, group=delivery.group, reason=error.message)
         return MessageOutcome.FINISHED
     try:
         if _is_done(runtime.home.facts, agent_id, stretch):
             return MessageOutcome.FINISHED
-        looked = looked_at(runtime, agent_id, stretch)
+        looked = review_agent_period(runtime, agent_id, stretch)
     except Changed:
         return _later(runtime.home.nights, delivery)
     except NotFound:
@@ -101,7 +114,9 @@ def run_night(
     return MessageOutcome.FINISHED
 
 
-def look(runtime: Runtime, agent_id: str, period: str, *, dry_run: bool = False) -> Looked:
+def review_agent_now(
+    runtime: Runtime, agent_id: str, period: str, *, dry_run: bool = False
+) -> Looked:
     """Look at an agent's last whole day or week, or review its skills, now.
 
     With `dry_run` nothing is written. A period that was done is told again, and nothing comes of it
@@ -112,34 +127,34 @@ def look(runtime: Runtime, agent_id: str, period: str, *, dry_run: bool = False)
         cure = "name daily, weekly or review"
         raise Invalid(f"{period[:100]!r} is no period", field="period", cure=cure)
     if period == Span.REVIEW:
-        stretch = review_now(runtime, agent_id)
+        stretch = current_review_period(runtime, agent_id)
     else:
-        stretch = newest(Span(period), ended_day(runtime.clock.now(), 0))
+        stretch = newest_period(Span(period), last_ended_day(runtime.clock.now(), 0))
     for _ in range(_TRIES - 1):
         try:
-            return looked_at(runtime, agent_id, stretch, dry_run=dry_run)
+            return review_agent_period(runtime, agent_id, stretch, dry_run=dry_run)
         except Changed:
             continue
-    return looked_at(runtime, agent_id, stretch, dry_run=dry_run)
+    return review_agent_period(runtime, agent_id, stretch, dry_run=dry_run)
 
 
-def looked_at(
-    runtime: Runtime, agent_id: str, stretch: Stretch, *, dry_run: bool = False
+def review_agent_period(
+    runtime: Runtime, agent_id: str, stretch: ReviewPeriod, *, dry_run: bool = False
 ) -> Looked:
     """Look at one period of an agent; raises NotFound, Changed and Unavailable.
 
     What follows from the evidence follows day by day: a week begins with its last day, and tells.
     """
     profile = runtime.home.agents.get(agent_id)
-    current(runtime)
+    current_preferences(runtime)
     fact = runtime.home.facts.get(agent_id, NIGHT, stretch.id)
-    night = fact.read(Night) if fact else Night(at=runtime.clock.now())
+    night = fact.read(NightlyRun) if fact else NightlyRun(at=runtime.clock.now())
     if dry_run or night.done_at is not None:
         scene = _scene(runtime, profile, stretch, night.at)
         return _foreseen(_counting(scene), stretch, done=night.done_at is not None)
-    last_day = day_stretch(stretch.last)
+    last_day = day_period(stretch.last)
     if stretch.span is Span.WEEKLY and not _is_done(runtime.home.facts, agent_id, last_day):
-        looked_at(runtime, agent_id, last_day)
+        review_agent_period(runtime, agent_id, last_day)
     if fact is None:
         begun = new_fact(agent_id, NIGHT, stretch.id, night, expires_at=night.at + KEPT)
         runtime.home.facts.commit(begun)
@@ -151,17 +166,17 @@ def looked_at(
     return looked
 
 
-def _night(scene: Scene, stretch: Stretch) -> Looked:
+def _night(scene: NightlyContext, stretch: ReviewPeriod) -> Looked:
     """Keep what a day or week told, do what follows, and report on it."""
     scene = _counting(scene, _hold)
-    keep(
+    save_evidence(
         scene.runtime.home.facts,
         scene.agent.id,
         scene.folded,
         {skill.name for skill in scene.skills},
     )
     standstills = _follow(scene) if stretch.span is Span.DAILY else learned_mixes(scene)[1]
-    scene, during = _again(scene), period_of(scene, stretch)
+    scene, during = _again(scene), report_period(scene, stretch)
     looked = _period_summary(scene, stretch, during, standstills)
     if scene.agent.answers:
         looked = write_report(scene, looked, during)
@@ -170,16 +185,16 @@ def _night(scene: Scene, stretch: Stretch) -> Looked:
     return looked
 
 
-def _review(scene: Scene, stretch: Stretch) -> Looked:
+def _review(scene: NightlyContext, stretch: ReviewPeriod) -> Looked:
     """Do what follows for skills; what the day told is kept by its night, which also reports."""
     _revise(scene)
-    return _period_summary(_again(scene), stretch, period_of(scene, stretch), ())
+    return _period_summary(_again(scene), stretch, report_period(scene, stretch), ())
 
 
-def _is_done(facts: Facts, agent_id: str, stretch: Stretch) -> bool:
+def _is_done(facts: Documents, agent_id: str, stretch: ReviewPeriod) -> bool:
     """Whether a period was looked at: one read."""
     fact = facts.get(agent_id, NIGHT, stretch.id)
-    return fact is not None and fact.read(Night).done_at is not None
+    return fact is not None and fact.read(NightlyRun).done_at is not None
 
 
 def _is_there(agents: Agents, agent_id: str) -> bool:
@@ -190,41 +205,43 @@ def _is_there(agents: Agents, agent_id: str) -> bool:
     return True
 
 
-def _counting(scene: Scene, hold: Callable[[Scene, Adjustment], None] = lambda *_: None) -> Scene:
+def _counting(
+    scene: NightlyContext, hold: Callable[[NightlyContext, Adjustment], None] = lambda *_: None
+) -> NightlyContext:
     """The scene with from where on its mixes are watched, and `hold` of what is new of that."""
-    counted = update_watches(scene)
+    counted = update_regression_watches(scene)
     for each in counted.values():
         hold(scene, each)
     return replace(scene, recent=tuple(counted.get(each.id, each) for each in scene.recent))
 
 
-def _hold(scene: Scene, made: Adjustment) -> None:
+def _hold(scene: NightlyContext, made: Adjustment) -> None:
     facts = scene.runtime.home.facts
     fact = facts.get(scene.agent.id, ADJUSTMENT, made.id)
     if fact is not None and fact.read(Adjustment).state is made.state:
         facts.commit(fact.holding(made))
 
 
-def _follow(scene: Scene) -> tuple[Standstill, ...]:
+def _follow(scene: NightlyContext) -> tuple[Standstill, ...]:
     """Do what follows from the evidence; answers where nothing does, and why."""
     if not scene.changes:
         return learned_mixes(scene)[1] if scene.agent.answers else ()
     scene = _taken_back(scene)
-    changes, standstills = learned_mixes(scene, given_back(scene))
+    changes, standstills = learned_mixes(scene, subjects_rolled_back(scene))
     _write(scene, changes)
     _revise(scene)
     return standstills
 
 
-def _taken_back(scene: Scene) -> Scene:
+def _taken_back(scene: NightlyContext) -> NightlyContext:
     """The scene once all that fell is taken back: also what comes back, if it fell as well."""
     runtime, agent_id = scene.runtime, scene.agent.id
-    while fell := find_regressions(scene):
+    while fell := find_model_regressions(scene):
         for each in fell:
             _apply_unless_refused(
                 runtime.home.agents,
                 agent_id,
-                partial(rolled_back, runtime, agent_id, each, scene.period),
+                partial(roll_back_mix, runtime, agent_id, each, scene.period),
             )
         after = _again(scene)
         if after.recent == scene.recent:
@@ -233,23 +250,25 @@ def _taken_back(scene: Scene) -> Scene:
     return scene
 
 
-def _revise(scene: Scene) -> None:
+def _revise(scene: NightlyContext) -> None:
     """End and begin trials of skills, then propose, by all that is known now.
 
     A review did so by day: a night that went by less would take what it lacks for something new.
     """
     if scene.changes:
         known = _so_far(scene)
-        _write(known, decide_trials(known))
+        _write(known, decide_skill_trials(known))
         known = _again(known)
-        _write(known, (*proposals(known, review_skills(known)), *experience_proposals(known)))
+        _write(known, (*skill_proposals(known, review_skills(known)), *experience_proposals(known)))
 
 
-def _write(scene: Scene, changes: tuple[LearningChange, ...]) -> None:
+def _write(scene: NightlyContext, changes: tuple[LearningChange, ...]) -> None:
     runtime, agent_id = scene.runtime, scene.agent.id
     for change in changes:
         _apply_unless_refused(
-            runtime.home.agents, agent_id, partial(write, runtime.home.facts, agent_id, change)
+            runtime.home.agents,
+            agent_id,
+            partial(write_adjustment, runtime.home.facts, agent_id, change),
         )
 
 
@@ -264,26 +283,29 @@ def _apply_unless_refused(agents: Agents, agent_id: str, act: Callable[[], Adjus
         log.info("nothing was changed about agent %s: %s", agent_id, error.message)
 
 
-def _foreseen(scene: Scene, stretch: Stretch, *, done: bool) -> Looked:
+def _foreseen(scene: NightlyContext, stretch: ReviewPeriod, *, done: bool) -> Looked:
     """What a look finds that changes nothing: what it would do, or what was done before."""
     is_review = stretch.span is Span.REVIEW
     changes, standstills = ((), ()) if is_review else learned_mixes(scene)
-    looked = _period_summary(scene, stretch, period_of(scene, stretch), standstills)
+    looked = _period_summary(scene, stretch, report_period(scene, stretch), standstills)
     looked = looked.replaced(dry_run=not done, done_before=done)
     if done or stretch.span is Span.WEEKLY or not scene.changes:
         return looked
-    fell = () if is_review else find_regressions(scene)
+    fell = () if is_review else find_model_regressions(scene)
     back = (
         end_adjustment(each, AdjustmentState.ROLLED_BACK, scene.at, scene.period) for each in fell
     )
     known = _so_far(scene)
-    skills = (*decide_trials(known), *proposals(known, looked.reviews))
+    skills = (*decide_skill_trials(known), *skill_proposals(known, looked.reviews))
     following = (*changes, *skills, *experience_proposals(known))
     return looked.replaced(adjustments=(*back, *(each.adjustment for each in following)))
 
 
 def _period_summary(
-    scene: Scene, stretch: Stretch, during: During, standstills: tuple[Standstill, ...]
+    scene: NightlyContext,
+    stretch: ReviewPeriod,
+    during: PeriodSummary,
+    standstills: tuple[Standstill, ...],
 ) -> Looked:
     """The look as it is told; what others changed in that time is part of it."""
     days, since = len(stretch.days), stretch.ends() - timedelta(days=RECALLED_DAYS)
@@ -301,65 +323,69 @@ def _period_summary(
         adjustments=adjusted,
         reviews=review_skills(_so_far(scene)),
         standstills=tuple(each for each in standstills if each.subject not in moved),
-        junk=junk(scene.evidence.memories_recalled, since),
-        lived=junk(shown_still(scene), since),
+        junk=useless_searches(scene.evidence.memories_recalled, since),
+        lived=useless_searches(search_hits_of_experiences(scene), since),
     )
 
 
-def _belongs(each: Adjustment, stretch: Stretch) -> bool:
+def _belongs(each: Adjustment, stretch: ReviewPeriod) -> bool:
     """Whether a change was made by a night of the period, ended by one, or made in that time.
 
     To a review only its own belong; the day's night tells of them too.
     """
     if stretch.span is Span.REVIEW:
         return each.by == stretch.id
-    nights = {day_stretch(day).id for day in stretch.days}
+    nights = {day_period(day).id for day in stretch.days}
     in_time = stretch.begins() <= each.at < stretch.ends()
     by_night = each.by.startswith(f"{Span.DAILY.value}-")
     return bool({each.by, each.ended_by} & nights) or (in_time and not by_night)
 
 
-def _scene(runtime: Runtime, profile: Profile, stretch: Stretch, at: datetime) -> Scene:
+def _scene(
+    runtime: Runtime, profile: Profile, stretch: ReviewPeriod, at: datetime
+) -> NightlyContext:
     """What is known of an agent when a period has ended, or a day so far."""
     agent, facts = profile.agent, runtime.home.facts
     skills = _skills(runtime, agent.id)
     worded = {skill.name: skill.worded_at for skill in skills if skill.worded_at is not None}
     graded = stretch.span is not Span.REVIEW
-    known = fold_day(runtime.home, runtime.clock, agent.id, stretch.last, worded, graded=graded)
+    known = aggregate_day(
+        runtime.home, runtime.clock, agent.id, stretch.last, worded, graded=graded
+    )
     first = stretch.last - timedelta(days=OPEN_DAYS - 1)
     tallies = runtime.home.tallies.between(agent.id, first.isoformat(), stretch.last.isoformat())
     limits = runtime.rules.limits.changed(runtime.home.budgets.limits())
-    return Scene(
+    return NightlyContext(
         runtime=runtime,
         agent=agent,
-        mind=mind_of(facts, agent.id),
+        mind=learned_mind(facts, agent.id),
         skills=skills,
         folded=known,
         tallies=tallies,
-        recent=recent(facts, agent.id, at - RECENT),
+        recent=recent_adjustments(facts, agent.id, at - RECENT),
         at=at,
         period=stretch.id,
         frozen=not {agent.id, INSTALLATION}.isdisjoint(runtime.home.switches.all_frozen()),
         trials=runtime.rules.trials,
         routing=runtime.models.routing,
-        choices=dict(choices_of(runtime.models, agent)),
-        day_micro_usd=day_micro_usd(agent, limits.agent_day(agent.day_limit_micro_usd)),
+        choices=dict(candidate_models(runtime.models, agent)),
+        day_micro_usd=day_budget_for_models(agent, limits.agent_day(agent.day_limit_micro_usd)),
     )
 
 
-def _so_far(scene: Scene) -> Scene:
+def _so_far(scene: NightlyContext) -> NightlyContext:
     """The scene with what happened since the period ended."""
     return replace(scene, folded=scene.folded.so_far)
 
 
-def _again(scene: Scene) -> Scene:
+def _again(scene: NightlyContext) -> NightlyContext:
     """The scene with what this night, or anybody else, has changed since."""
     facts, agent_id = scene.runtime.home.facts, scene.agent.id
     return replace(
         scene,
-        mind=mind_of(facts, agent_id),
+        mind=learned_mind(facts, agent_id),
         skills=_skills(scene.runtime, agent_id),
-        recent=recent(facts, agent_id, scene.at - RECENT),
+        recent=recent_adjustments(facts, agent_id, scene.at - RECENT),
     )
 
 

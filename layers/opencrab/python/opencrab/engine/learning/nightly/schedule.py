@@ -14,24 +14,24 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
+from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Invalid, Unavailable
 from opencrab.domain.learning.review_period import (
     KEPT,
     MADE_UP_DAYS,
     NIGHT,
     NIGHTFALL,
-    Night,
-    Nightfall,
-    Stretch,
-    ended_day,
-    nights_of,
-    review_of,
-    stretch_of,
+    NightlyRun,
+    NightlySending,
+    ReviewPeriod,
+    last_ended_day,
+    parse_review_period,
+    periods_ending_on,
+    review_period,
 )
 from opencrab.domain.value import Identifier, Value
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.paging import paginate
 from opencrab.ports.turn.queue import Queue
@@ -52,13 +52,13 @@ class NightMessage(Value):
     period: Annotated[str, Field(max_length=40)]
 
 
-def nightfall(runtime: Runtime) -> int:
+def send_nightly_reviews(runtime: Runtime) -> int:
     """Send a message for each active agent of the days that are over; answers how many were sent.
 
     Until a day is over this is one read. Nights that were missed are made up for, seven days back
     at most. Raises Unavailable when a store is, and then the next call goes on.
     """
-    ended = ended_day(runtime.clock.now(), runtime.rules.trials.night_hour)
+    ended = last_ended_day(runtime.clock.now(), runtime.rules.trials.night_hour)
     fact, fallen = _load_send_progress(runtime.home.facts, ended)
     sent = 0
     try:
@@ -66,7 +66,7 @@ def nightfall(runtime: Runtime) -> int:
             for stretch in _left(fallen, day):
                 fact, fallen, more = _fall(runtime.home, fact, fallen, stretch)
                 sent += more
-            fallen = Nightfall(done=day)
+            fallen = NightlySending(done=day)
             fact = _save_send_progress(runtime.home.facts, fact, fallen)
     except Changed:
         # Somebody else sends them now.
@@ -74,7 +74,7 @@ def nightfall(runtime: Runtime) -> int:
     return sent
 
 
-def send_reviews(runtime: Runtime) -> int:
+def send_session_count_reviews(runtime: Runtime) -> int:
     """Send a message for each agent whose day so far had enough new sessions since its last review.
 
     Answers how many were sent. One read for each agent that was active today, and one before; those
@@ -98,50 +98,50 @@ def send_reviews(runtime: Runtime) -> int:
 
 def _send_review_if_due(runtime: Runtime, agent_id: str, now: datetime) -> bool:
     """Send one agent's message if that is due, and say so; answers whether it was."""
-    stretch = review_now(runtime, agent_id)
+    stretch = current_review_period(runtime, agent_id)
     if not stretch.number or runtime.home.facts.get(agent_id, NIGHT, stretch.id) is not None:
         return False
     _send(runtime.home.nights, agent_id, stretch)
-    begun = new_fact(agent_id, NIGHT, stretch.id, Night(at=now), expires_at=now + KEPT)
+    begun = new_fact(agent_id, NIGHT, stretch.id, NightlyRun(at=now), expires_at=now + KEPT)
     runtime.home.facts.commit(begun)
     return True
 
 
-def review_now(runtime: Runtime, agent_id: str) -> Stretch:
+def current_review_period(runtime: Runtime, agent_id: str) -> ReviewPeriod:
     """An agent's day so far, by how many times enough sessions have begun in it: one read."""
     day, every = runtime.clock.now().astimezone(UTC).date(), runtime.rules.trials.review_sessions
     if not every:
-        return review_of(day, 0)
+        return review_period(day, 0)
     tallies = runtime.home.tallies.between(agent_id, day.isoformat(), day.isoformat())
-    return review_of(day, sum(each.counts.get("sessions", 0) for each in tallies) // every)
+    return review_period(day, sum(each.counts.get("sessions", 0) for each in tallies) // every)
 
 
-def parse_message(body: str) -> tuple[str, Stretch]:
+def parse_review_message(body: str) -> tuple[str, ReviewPeriod]:
     """The agent and the period that a message names; raises Invalid for one of unknown form."""
     try:
         message = NightMessage.model_validate_json(body)
     except ValidationError:
         raise Invalid("a message about nights of unknown form") from None
-    return message.agent, stretch_of(message.period)
+    return message.agent, parse_review_period(message.period)
 
 
-def _missed_days(fallen: Nightfall, ended: date) -> Iterator[date]:
+def _missed_days(fallen: NightlySending, ended: date) -> Iterator[date]:
     day = max(fallen.done, ended - timedelta(days=MADE_UP_DAYS)) + timedelta(days=1)
     while day <= ended:
         yield day
         day += timedelta(days=1)
 
 
-def _left(fallen: Nightfall, day: date) -> tuple[Stretch, ...]:
+def _left(fallen: NightlySending, day: date) -> tuple[ReviewPeriod, ...]:
     """The periods that end with a day, without those before the one that is being sent."""
-    stretches = tuple(nights_of(day))
+    stretches = tuple(periods_ending_on(day))
     names = [stretch.id for stretch in stretches]
     return stretches[names.index(fallen.doing) :] if fallen.doing in names else stretches
 
 
 def _fall(
-    home: Home, fact: Fact | None, fallen: Nightfall, stretch: Stretch
-) -> tuple[Fact | None, Nightfall, int]:
+    home: Home, fact: Document | None, fallen: NightlySending, stretch: ReviewPeriod
+) -> tuple[Document | None, NightlySending, int]:
     """Send the messages of one period that were not sent yet, hundred by hundred."""
     after = fallen.after if fallen.doing == stretch.id else ""
     agents, sent = _active(home.tallies, stretch.days, after), 0
@@ -154,7 +154,7 @@ def _fall(
     return fact, fallen, sent
 
 
-def _send(nights: Queue, agent_id: str, stretch: Stretch) -> None:
+def _send(nights: Queue, agent_id: str, stretch: ReviewPeriod) -> None:
     nights.send(
         NightMessage(agent=agent_id, period=stretch.id).model_dump_json(),
         group=agent_id,
@@ -172,22 +172,24 @@ def _active_on(tallies: Tallies, day: str, after: str) -> Iterator[str]:
     return paginate(tallies.active, day, after=after, limit=_PAGE, key=str)
 
 
-def _load_send_progress(facts: Facts, ended: date) -> tuple[Fact | None, Nightfall]:
+def _load_send_progress(facts: Documents, ended: date) -> tuple[Document | None, NightlySending]:
     """How far it came; an installation that is new begins with the day that just ended.
 
     What was sent while a clock was ahead is sent again when its time has come.
     """
     fact = facts.get(INSTALLATION_FACTS, NIGHTFALL, NIGHTFALL)
     if fact is None:
-        return None, Nightfall(done=ended - timedelta(days=1))
-    fallen = fact.read(Nightfall)
+        return None, NightlySending(done=ended - timedelta(days=1))
+    fallen = fact.read(NightlySending)
     if fallen.done > ended + _SKEW:
         log.warning("nights were sent to %s, and only %s is over", fallen.done, ended)
-        fallen = Nightfall(done=ended - timedelta(days=MADE_UP_DAYS))
+        fallen = NightlySending(done=ended - timedelta(days=MADE_UP_DAYS))
     return fact, fallen
 
 
-def _save_send_progress(facts: Facts, fact: Fact | None, fallen: Nightfall) -> Fact:
+def _save_send_progress(
+    facts: Documents, fact: Document | None, fallen: NightlySending
+) -> Document:
     """Say how far it has come; raises Changed where somebody else went on."""
     if fact is None:
         after = new_fact(INSTALLATION_FACTS, NIGHTFALL, NIGHTFALL, fallen)

@@ -4,30 +4,35 @@ from collections.abc import Iterator
 from datetime import timedelta
 from itertools import combinations
 
-from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.errors import Conflict
 from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentKind,
     AdjustmentState,
-    Subject,
+    LearnedSubject,
     adjustment_id,
     is_pinned,
 )
 from opencrab.domain.learning.review_period import Remark, Review
-from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.skill_lifecycle import (
-    on_trial,
     place_candidate,
     promote_skill,
+    put_skill_on_trial,
     retire_skill,
-    set_aside,
+    set_skill_aside,
 )
-from opencrab.domain.learning.treatment_effect import SkillEffect, TrialVerdict, effect_in, verdict
+from opencrab.domain.learning.treatment_effect import (
+    SkillEffect,
+    TrialVerdict,
+    overall_skill_effect,
+    skill_trial_verdict,
+)
 from opencrab.domain.skills.skill import BY_EVIDENCE, AcquiredSkill, Effectiveness, SkillStatus
-from opencrab.domain.text.terms import terms
-from opencrab.engine.learning.changes import Alter, LearningChange, open_of
-from opencrab.engine.learning.snapshot import Findings
+from opencrab.domain.text.terms import text_terms
+from opencrab.engine.learning.changes import Alter, LearningChange, open_adjustments_of
+from opencrab.engine.learning.snapshot import EvidenceSnapshot
 
 ALIKE = 0.6
 """The share of the terms of the shorter description that the other one has, to say the same."""
@@ -42,7 +47,7 @@ _LEAST_TERMS = 4
 _POINTS = 100
 
 
-def decide_trials(findings: Findings) -> tuple[LearningChange, ...]:
+def decide_skill_trials(findings: EvidenceSnapshot) -> tuple[LearningChange, ...]:
     """Trials that end by their evidence, and those that begin as there is room for them.
 
     What somebody brought back, or an owner decided once, is judged by what came to be known since.
@@ -55,7 +60,7 @@ def decide_trials(findings: Findings) -> tuple[LearningChange, ...]:
         and not is_pinned(findings.mind, _subject(skill.name))
     ]
     for skill in on:
-        effect = effect_in(findings.evidence, skill.name)
+        effect = overall_skill_effect(findings.evidence, skill.name)
         word, reason = _word(findings, skill, effect)
         if word is not TrialVerdict.KEEP:
             made.append(_trial_end_change(findings, skill, effect, word, reason))
@@ -64,14 +69,16 @@ def decide_trials(findings: Findings) -> tuple[LearningChange, ...]:
     return (*made, *_trial_start_changes(findings, len(on) - len(made)))
 
 
-def review_skills(findings: Findings) -> tuple[Review, ...]:
+def review_skills(findings: EvidenceSnapshot) -> tuple[Review, ...]:
     """What is proposed for each skill that was measured, or is live."""
     live = {skill.name: skill for skill in findings.skills if skill.status.is_live}
     twins = dict(_twins(tuple(live.values())))
     return tuple(_review(findings, live[name], twins.get(name, "")) for name in sorted(live))
 
 
-def proposals(findings: Findings, reviews: tuple[Review, ...]) -> tuple[LearningChange, ...]:
+def skill_proposals(
+    findings: EvidenceSnapshot, reviews: tuple[Review, ...]
+) -> tuple[LearningChange, ...]:
     """The reviews that somebody may follow, unless they were proposed before."""
     return tuple(
         change
@@ -80,7 +87,7 @@ def proposals(findings: Findings, reviews: tuple[Review, ...]) -> tuple[Learning
     )
 
 
-def effectiveness(effect: SkillEffect) -> Effectiveness | None:
+def skill_effectiveness(effect: SkillEffect) -> Effectiveness | None:
     """An effect in points of 100, as a skill tells it."""
     found = effect.estimate
     if found is None:
@@ -93,12 +100,12 @@ def effectiveness(effect: SkillEffect) -> Effectiveness | None:
 
 
 def _word(
-    findings: Findings, skill: AcquiredSkill, effect: SkillEffect
+    findings: EvidenceSnapshot, skill: AcquiredSkill, effect: SkillEffect
 ) -> tuple[TrialVerdict, str]:
     """What becomes of a skill on trial; where trials are no more it is as good as any other."""
     trials, word, reason = findings.trials, TrialVerdict.KEEP, ""
     if _is_news(skill, effect, trials):
-        word, reason = verdict(effect, trials)
+        word, reason = skill_trial_verdict(effect, trials)
     is_free = place_candidate(skill, findings.mind, trials).status is SkillStatus.ACTIVE
     return (
         (TrialVerdict.PROMOTE, NO_TRIALS)
@@ -107,7 +114,7 @@ def _word(
     )
 
 
-def _is_news(skill: AcquiredSkill, effect: SkillEffect, trials: Trials) -> bool:
+def _is_news(skill: AcquiredSkill, effect: SkillEffect, trials: TrialSettings) -> bool:
     """Whether enough came to be known since a skill was last decided on, if it was.
 
     What is known of other words, or from before it was restored, is in neither number.
@@ -117,12 +124,18 @@ def _is_news(skill: AcquiredSkill, effect: SkillEffect, trials: Trials) -> bool:
 
 
 def _trial_end_change(
-    findings: Findings, skill: AcquiredSkill, effect: SkillEffect, word: TrialVerdict, reason: str
+    findings: EvidenceSnapshot,
+    skill: AcquiredSkill,
+    effect: SkillEffect,
+    word: TrialVerdict,
+    reason: str,
 ) -> LearningChange:
-    measured, now = effectiveness(effect), findings.at
+    measured, now = skill_effectiveness(effect), findings.at
     status = SkillStatus.ACTIVE if word is TrialVerdict.PROMOTE else SkillStatus.ARCHIVED
 
-    def alter(mind: Mind, stored: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
+    def alter(
+        mind: AgentState, stored: AcquiredSkill | None
+    ) -> tuple[AgentState, AcquiredSkill | None]:
         found = _as_it_was(stored, skill)
         if is_pinned(mind, _subject(skill.name)):
             raise Conflict(f"skill {skill.name!r} was pinned meanwhile")
@@ -135,7 +148,7 @@ def _trial_end_change(
     return LearningChange(made.replaced(evidence=numbers), alter, _earlier(findings, skill.name))
 
 
-def _is_unseen(findings: Findings, skill: AcquiredSkill, effect: SkillEffect) -> bool:
+def _is_unseen(findings: EvidenceSnapshot, skill: AcquiredSkill, effect: SkillEffect) -> bool:
     """Whether too few turns told of a trial for so long that others are to have its place.
 
     What they told is kept, and counts when its turn comes again.
@@ -145,15 +158,17 @@ def _is_unseen(findings: Findings, skill: AcquiredSkill, effect: SkillEffect) ->
     return others and is_little and skill.updated_at < findings.at - UNSEEN
 
 
-def _set_aside(findings: Findings, skill: AcquiredSkill) -> LearningChange:
-    def alter(mind: Mind, stored: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
-        return mind, set_aside(_as_it_was(stored, skill), findings.at)
+def _set_aside(findings: EvidenceSnapshot, skill: AcquiredSkill) -> LearningChange:
+    def alter(
+        mind: AgentState, stored: AcquiredSkill | None
+    ) -> tuple[AgentState, AcquiredSkill | None]:
+        return mind, set_skill_aside(_as_it_was(stored, skill), findings.at)
 
     made = _adjustment(findings, skill, {"status": SkillStatus.DISABLED.value}, "unseen")
     return LearningChange(made, alter, _earlier(findings, skill.name))
 
 
-def _trial_start_changes(findings: Findings, on_trial_now: int) -> Iterator[LearningChange]:
+def _trial_start_changes(findings: EvidenceSnapshot, on_trial_now: int) -> Iterator[LearningChange]:
     """Skills that waited longest: as many as there is room for; all without trials."""
     waiting = sorted(
         (skill for skill in findings.skills if skill.waits),
@@ -170,9 +185,13 @@ def _trial_start_changes(findings: Findings, on_trial_now: int) -> Iterator[Lear
         )
 
 
-def _beginning(findings: Findings, skill: AcquiredSkill, status: SkillStatus) -> Alter:
-    def alter(mind: Mind, stored: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
-        return mind, on_trial(_as_it_was(stored, skill), findings.at).replaced(status=status)
+def _beginning(findings: EvidenceSnapshot, skill: AcquiredSkill, status: SkillStatus) -> Alter:
+    def alter(
+        mind: AgentState, stored: AcquiredSkill | None
+    ) -> tuple[AgentState, AcquiredSkill | None]:
+        return mind, put_skill_on_trial(_as_it_was(stored, skill), findings.at).replaced(
+            status=status
+        )
 
     return alter
 
@@ -184,9 +203,9 @@ def _as_it_was(stored: AcquiredSkill | None, skill: AcquiredSkill) -> AcquiredSk
     return stored
 
 
-def _review(findings: Findings, skill: AcquiredSkill, twin: str) -> Review:
-    effect, trials = effect_in(findings.evidence, skill.name), findings.trials
-    word, reason = verdict(effect, trials)
+def _review(findings: EvidenceSnapshot, skill: AcquiredSkill, twin: str) -> Review:
+    effect, trials = overall_skill_effect(findings.evidence, skill.name), findings.trials
+    word, reason = skill_trial_verdict(effect, trials)
     remark, other = Remark.KEEP, ""
     if twin:
         remark, reason, other = Remark.MERGE, "says_the_same", twin
@@ -206,7 +225,7 @@ def _review(findings: Findings, skill: AcquiredSkill, twin: str) -> Review:
     )
 
 
-def _proposal(findings: Findings, review: Review) -> LearningChange | None:
+def _proposal(findings: EvidenceSnapshot, review: Review) -> LearningChange | None:
     after = {"remark": review.remark.value}
     if review.other:
         after["other"] = review.other
@@ -216,7 +235,7 @@ def _proposal(findings: Findings, review: Review) -> LearningChange | None:
             return None
     skill = next(each for each in findings.skills if each.name == review.skill)
     made = _adjustment(findings, skill, after, review.reason)
-    numbers = _numbers(effect_in(findings.evidence, review.skill))
+    numbers = _numbers(overall_skill_effect(findings.evidence, review.skill))
     proposed = made.replaced(evidence=numbers, state=AdjustmentState.PROPOSED)
     earlier = _earlier(findings, review.skill)
     return LearningChange(
@@ -225,7 +244,7 @@ def _proposal(findings: Findings, review: Review) -> LearningChange | None:
 
 
 def _adjustment(
-    findings: Findings, skill: AcquiredSkill, after: dict[str, str], reason: str
+    findings: EvidenceSnapshot, skill: AcquiredSkill, after: dict[str, str], reason: str
 ) -> Adjustment:
     causes = (findings.period, f"skill:{skill.name}", *after.values())
     return Adjustment(
@@ -242,7 +261,7 @@ def _adjustment(
 
 def _numbers(effect: SkillEffect) -> dict[str, float]:
     """What a decision rests on: points of 100, numbers of turns, and a probability."""
-    told = effectiveness(effect)
+    told = skill_effectiveness(effect)
     known = {"given": effect.given, "held": effect.held, "turns": effect.turns}
     numbers = {**known, "helps": round(effect.helps, 4)}
     if told is not None:
@@ -250,14 +269,14 @@ def _numbers(effect: SkillEffect) -> dict[str, float]:
     return numbers
 
 
-def _earlier(findings: Findings, name: str) -> tuple[Adjustment, ...]:
-    return open_of(findings.recent, _subject(name))
+def _earlier(findings: EvidenceSnapshot, name: str) -> tuple[Adjustment, ...]:
+    return open_adjustments_of(findings.recent, _subject(name))
 
 
 def _twins(skills: tuple[AcquiredSkill, ...]) -> Iterator[tuple[str, str]]:
     """Skills whose descriptions say the same, each with the one that was learned first."""
     listed = sorted(skills, key=lambda skill: (skill.created_at, skill.name))
-    words = {skill.name: terms(skill.description) for skill in listed}
+    words = {skill.name: text_terms(skill.description) for skill in listed}
     for first, second in combinations(listed, 2):
         one, other = words[first.name], words[second.name]
         least = min(len(one), len(other))
@@ -265,5 +284,5 @@ def _twins(skills: tuple[AcquiredSkill, ...]) -> Iterator[tuple[str, str]]:
             yield second.name, first.name
 
 
-def _subject(name: str) -> Subject:
-    return Subject(kind=AdjustmentKind.SKILL, name=name)
+def _subject(name: str) -> LearnedSubject:
+    return LearnedSubject(kind=AdjustmentKind.SKILL, name=name)

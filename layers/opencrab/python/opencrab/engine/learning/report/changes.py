@@ -7,7 +7,7 @@ from opencrab.domain.learning.change import Adjustment, AdjustmentKind
 from opencrab.domain.learning.review_period import Looked
 from opencrab.domain.statistics.confidence import Estimate
 from opencrab.domain.value import Language
-from opencrab.engine.learning.report.phrases import learned_phrase, reason_phrase
+from opencrab.engine.learning.report.phrases import report_phrase, report_reason_phrase
 
 _MILLION = 1_000_000
 _LISTED = 30
@@ -15,48 +15,48 @@ _PLACES = ((1.0, 2), (0.001, 4), (0.0, 6))
 """Decimal places of amounts from so many dollars on."""
 
 
-def usd(micro_usd: float) -> str:
+def report_usd(micro_usd: float) -> str:
     """An amount in dollars: cents, or as many places as it takes to tell it from nothing."""
     dollars = micro_usd / _MILLION
     places = next(places for least, places in _PLACES if not dollars or abs(dollars) >= least)
     return f"{dollars:.{places}f} USD"
 
 
-def points(found: Estimate, language: Language) -> str:
+def report_points(found: Estimate, language: Language) -> str:
     """A difference in points of 100 with its interval, as in +12 points (3 to 21)."""
     return _points(100 * found.mean, 100 * found.low, 100 * found.high, language)
 
 
-def percent(found: Estimate, language: Language) -> str:
+def report_percent(found: Estimate, language: Language) -> str:
     """A mean in percent with its interval."""
     mean, low, high = (f"{100 * each:.0f}" for each in (found.mean, found.low, found.high))
-    return learned_phrase("percent", language, mean=mean, low=low, high=high)
+    return report_phrase("percent", language, mean=mean, low=low, high=high)
 
 
-def change_lines(looked: Looked, language: Language) -> Iterator[str]:
+def report_change_lines(looked: Looked, language: Language) -> Iterator[str]:
     """A line for each change or proposal, then one for each choice about which nothing follows."""
     for each in looked.adjustments[:_LISTED]:
         yield _change(each, language)
     more = len(looked.adjustments) - _LISTED
     if more > 0:
-        yield learned_phrase("too_few", language, count=more)
+        yield report_phrase("too_few", language, count=more)
     if not looked.adjustments:
-        yield learned_phrase("change_none", language)
+        yield report_phrase("change_none", language)
     for still in looked.standstills:
-        reason = reason_phrase(still.reason, language)
-        yield learned_phrase("still", language, subject=still.subject, reason=reason)
+        reason = report_reason_phrase(still.reason, language)
+        yield report_phrase("still", language, subject=still.subject, reason=reason)
 
 
 def _change(made: Adjustment, language: Language) -> str:
-    subject = learned_phrase(f"{made.kind.value}_subject", language, name=made.subject)
-    return learned_phrase(
+    subject = report_phrase(f"{made.kind.value}_subject", language, name=made.subject)
+    return report_phrase(
         "change",
         language,
         subject=subject,
         before=_standing(made, made.before, language),
         after=_standing(made, made.after, language),
-        state=learned_phrase(made.state.value, language),
-        reason=reason_phrase(made.reason, language),
+        state=report_phrase(made.state.value, language),
+        reason=report_reason_phrase(made.reason, language),
         evidence=_evidence(made, language),
         id=made.id,
     )
@@ -67,34 +67,34 @@ def _standing(made: Adjustment, told: Mapping[str, Any], language: Language) -> 
     if "weights" in told:
         listed = sorted(told["weights"].items(), key=lambda item: (-item[1], item[0]))
         shares = (f"{alias} {100 * weight:.0f} %" for alias, weight in listed)
-        return learned_phrase("between", language).join(shares)
+        return report_phrase("between", language).join(shares)
     if made.kind is AdjustmentKind.EXPERIENCE:
         word = told.get("remark", told.get("status"))
-        return learned_phrase(f"{made.kind.value}_{word}", language)
+        return report_phrase(f"{made.kind.value}_{word}", language)
     if "remark" in told:
-        return learned_phrase(str(told["remark"]), language, other=told.get("other", ""))
+        return report_phrase(str(told["remark"]), language, other=told.get("other", ""))
     if "withheld_percent" in told:
-        return learned_phrase("withheld", language, percent=told["withheld_percent"])
+        return report_phrase("withheld", language, percent=told["withheld_percent"])
     if "status" in told:
-        return learned_phrase(str(told["status"]), language)
-    return learned_phrase("nothing", language)
+        return report_phrase(str(told["status"]), language)
+    return report_phrase("nothing", language)
 
 
 def _evidence(made: Adjustment, language: Language) -> str:
     told = made.evidence
     if made.kind is AdjustmentKind.SKILL and "points" in told:
         effect = _points(told["points"], told["low"], told["high"], language)
-        return learned_phrase(
+        return report_phrase(
             "evidence_skill", language, points=effect, given=told["given"], held=told["held"]
         )
     if made.kind is AdjustmentKind.EXPERIENCE:
         return _recall_evidence_text(told, language)
     if made.kind is AdjustmentKind.MODELS and "quality" in told:
-        return learned_phrase(
+        return report_phrase(
             "evidence_models",
             language,
-            quality=percent(Estimate.model_validate(told["quality"]), language),
-            cost=usd(told["cost_micro_usd"]),
+            quality=report_percent(Estimate.model_validate(told["quality"]), language),
+            cost=report_usd(told["cost_micro_usd"]),
             turns=told["turns_a_day"],
         )
     return ""
@@ -102,12 +102,12 @@ def _evidence(made: Adjustment, language: Language) -> str:
 
 def _recall_evidence_text(told: Mapping[str, Any], language: Language) -> str:
     if "alike" in told:
-        return learned_phrase("evidence_twin", language, percent=f"{100 * told['alike']:.0f}")
+        return report_phrase("evidence_twin", language, percent=f"{100 * told['alike']:.0f}")
     found, useful = told["found"], told["useful"]
-    return learned_phrase("evidence_experience", language, found=found, useful=useful)
+    return report_phrase("evidence_experience", language, found=found, useful=useful)
 
 
 def _points(mean: float, low: float, high: float, language: Language) -> str:
-    return learned_phrase(
+    return report_phrase(
         "points", language, mean=f"{mean:+.0f}", low=f"{low:.0f}", high=f"{high:.0f}"
     )

@@ -11,9 +11,9 @@ from datetime import datetime
 
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.domain.learning.report_wording import WRITTEN, Written
+from opencrab.domain.learning.report_wording import WRITTEN, WrittenReports
 from opencrab.domain.value import Language
-from opencrab.engine.learning.report.phrases import learned_phrase
+from opencrab.engine.learning.report.phrases import report_phrase
 from opencrab.ports.home import Home
 from opencrab.ports.workspace.files import ABSENT
 
@@ -65,7 +65,7 @@ class NightReport:
         if found is None:
             return
         path, version, text = found
-        after = with_section(text, (head, body(bare(text, head))))
+        after = with_report_section(text, (head, body(without_report_section(text, head))))
         if after != text:
             self._write(path, after, version, known=True)
 
@@ -73,7 +73,7 @@ class NightReport:
         path, condition = self._place(language)
         wanted, *_ = _paths(self.period, language)
         if path != wanted:
-            text = f"{learned_phrase('beside', language, path=wanted)}\n\n{text}"
+            text = f"{report_phrase('beside', language, path=wanted)}\n\n{text}"
         self._write(path, text, condition, known=known)
         return path
 
@@ -87,7 +87,7 @@ class NightReport:
     def _remember(self, digest: str) -> None:
         facts = self.home.facts
         fact = facts.get(self.agent_id, WRITTEN, self.period)
-        before = fact.read(Written) if fact else Written()
+        before = fact.read(WrittenReports) if fact else WrittenReports()
         after = before.with_digest(digest)
         if after == before:
             return
@@ -100,7 +100,7 @@ class NightReport:
         One that others have edited is theirs: their words are nothing to ask a model about.
         """
         fact = self.home.facts.get(self.agent_id, WRITTEN, self.period)
-        digests = fact.read(Written).digests if fact else ()
+        digests = fact.read(WrittenReports).digests if fact else ()
         for path in _paths(self.period, language):
             try:
                 stored, content = self.home.files.read(self.agent_id, path)
@@ -126,14 +126,14 @@ class NightReport:
         raise Conflict(f"{paths[-1]} and the one beside it are no reports of nights, and are left")
 
 
-def with_section(text: str, told: tuple[str, str]) -> str:
+def with_report_section(text: str, told: tuple[str, str]) -> str:
     """A report with a section, its heading and its body, before all others, once."""
     head, body = told
-    title, first, rest = bare(text, head).partition("\n## ")
+    title, first, rest = without_report_section(text, head).partition("\n## ")
     return f"{title}\n{head}\n\n{body}\n{first}{rest}"
 
 
-def bare(text: str, head: str) -> str:
+def without_report_section(text: str, head: str) -> str:
     """A report without the section of that heading."""
     title, found, rest = text.partition(f"\n{head}\n\n")
     if not found:

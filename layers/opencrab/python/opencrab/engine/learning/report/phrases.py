@@ -6,12 +6,12 @@ from opencrab.ports.texts import Texts
 _SENTENCES = Texts(__file__)
 
 
-def learned_phrase(key: str, language: Language, **parts: object) -> str:
+def report_phrase(key: str, language: Language, **parts: object) -> str:
     """A sentence with its parts filled in."""
     return _SENTENCES[key][language].format(**parts)
 
 
-def reason_phrase(reason: str, language: Language) -> str:
+def report_reason_phrase(reason: str, language: Language) -> str:
     """Why something was done, in words; a reason that has none is told as it is."""
     key = f"reason_{reason}"
-    return learned_phrase(key, language) if key in _SENTENCES else reason.replace("_", " ")
+    return report_phrase(key, language) if key in _SENTENCES else reason.replace("_", " ")

@@ -14,29 +14,37 @@ from functools import partial
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.conversation.session import Participant, Session
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.erasure.request import RECORDS_KEPT
 from opencrab.domain.errors import Conflict, TooLarge, Unavailable
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.learning.report_wording import WORDING, Wording, first_sentences, flaw
-from opencrab.domain.learning.review_period import KEPT, Looked, Span, stretch_of
-from opencrab.domain.models.routing import Manner
+from opencrab.domain.learning.report_wording import (
+    WORDING,
+    ReportWording,
+    first_report_sentences,
+    report_wording_flaw,
+)
+from opencrab.domain.learning.review_period import KEPT, Looked, Span, parse_review_period
+from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.money.budget import Limits
-from opencrab.domain.turn.record import Answer, CallState, ModelIntent, ModelResult, Record
+from opencrab.domain.turn.record import CallState, ModelAnswer, ModelIntent, ModelResult, Record
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.consequence import ExtraWrites
-from opencrab.engine.learning.report.files import NightReport, bare
-from opencrab.engine.learning.report.phrases import learned_phrase
-from opencrab.engine.learning.report.wording_prompt import rules, wording_question
-from opencrab.engine.learning.snapshot import Scene
-from opencrab.engine.queueing import enqueue
+from opencrab.engine.learning.report.files import NightReport, without_report_section
+from opencrab.engine.learning.report.phrases import report_phrase
+from opencrab.engine.learning.report.wording_prompt import (
+    report_wording_question,
+    report_wording_rules,
+)
+from opencrab.engine.learning.snapshot import NightlyContext
+from opencrab.engine.queueing import enqueue_turn
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.background import TurnJob
-from opencrab.engine.turn.prompt.request import output_limit
-from opencrab.engine.turn.prompt.single_question import asking
-from opencrab.engine.turn.prompt.truncation import truncate_lines
-from opencrab.engine.turn.work import Job, Work
+from opencrab.engine.turn.prompt.request import output_token_limit
+from opencrab.engine.turn.prompt.single_question import single_question_request
+from opencrab.engine.turn.prompt.truncation import truncate_prompt_lines
+from opencrab.engine.turn.work import QuestionJob, TurnWork
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import ChatRequest, ModelInfo
@@ -60,7 +68,7 @@ _TRIES = 5
 
 @dataclass(frozen=True)
 class WordingTurn:
-    """`engine.turn.work.Job` for the wording of one report, `report` as it lies there now."""
+    """The `QuestionJob` for the wording of one report, `report` as it lies there now."""
 
     period: str
     report: str
@@ -69,37 +77,45 @@ class WordingTurn:
     @classmethod
     def of(cls, runtime: Runtime, turn: Turn, agent: Agent) -> "WordingTurn":
         """What a turn is to word; raises Invalid for a period of unknown form."""
-        period, language = stretch_of(turn.group.removeprefix(_GROUP)).id, agent.language
+        period, language = parse_review_period(turn.group.removeprefix(_GROUP)).id, agent.language
         text = _report(runtime.home, runtime.clock, agent.id, period).written(language)
-        return cls(period, bare(text, learned_phrase("words_head", language)), language)
+        return cls(
+            period, without_report_section(text, report_phrase("words_head", language)), language
+        )
 
-    def limits(self, work: Work, limits: Limits) -> Limits:
+    def limits(self, work: TurnWork, limits: Limits) -> Limits:
         """What is left of the agent's day for this, and no more drawn than is missing."""
         day = limits.agent_day(work.profile.agent.day_limit_micro_usd)
         most = min(day * SHARE_PERCENT // 100, limits.turn_micro_usd)
         return limits.replaced(turn_micro_usd=most, session_micro_usd=None, block_micro_usd=1)
 
-    def obstacle(self, work: Work) -> str:
+    def obstacle(self, work: TurnWork) -> str:
         agent = work.profile.agent
         if any(result.state is CallState.UNKNOWN for _, result in work.transcript.asked):
             return "unknown"
         wanted = agent.answers and agent.llm.aim.worded and self.report
         return "" if wanted else _UNWANTED
 
-    def request(self, work: Work, info: ModelInfo, manner: Manner) -> ChatRequest:
+    def request(self, work: TurnWork, info: ModelInfo, manner: CallOptions) -> ChatRequest:
         language = self.language
-        lines = truncate_lines(self.report, REPORT_TOKENS, language).splitlines()
-        question = wording_question(self.period.partition("-")[2], lines, language)
-        output = min(output_limit(info, work.runtime.rules), OUTPUT_TOKENS)
-        system = rules(work.profile, language)
-        return asking(work, info, manner, system=system, question=question, output=output)
+        lines = truncate_prompt_lines(self.report, REPORT_TOKENS, language).splitlines()
+        question = report_wording_question(self.period.partition("-")[2], lines, language)
+        output = min(output_token_limit(info, work.runtime.rules), OUTPUT_TOKENS)
+        system = report_wording_rules(work.profile, language)
+        return single_question_request(
+            work, info, manner, system=system, question=question, output=output
+        )
 
-    def answered(self, work: Work, result: ModelResult, turn: Turn) -> None:
-        intent, answer = work.transcript.open_intent, result.answer or Answer()
+    def answered(self, work: TurnWork, result: ModelResult, turn: Turn) -> None:
+        intent, answer = work.transcript.open_intent, result.answer or ModelAnswer()
         model = intent.model if isinstance(intent, ModelIntent) else ""
         said = one_line(answer.text, _READ)
-        text = first_sentences(said, answer.finish)
-        missing = "form" if answer.calls or (said and not text) else flaw(text, self.report)
+        text = first_report_sentences(said, answer.finish)
+        missing = (
+            "form"
+            if answer.calls or (said and not text)
+            else report_wording_flaw(text, self.report)
+        )
         told = self._told(work, turn, missing)
         if not missing:
             told = told.replaced(text=text, model=model)
@@ -107,7 +123,7 @@ class WordingTurn:
         self._end(work, (result,), turn.replaced(status=status, note=missing), told)
 
     def failed(
-        self, work: Work, status: TurnStatus, result: tuple[Record, ...], turn: Turn, why: str
+        self, work: TurnWork, status: TurnStatus, result: tuple[Record, ...], turn: Turn, why: str
     ) -> None:
         """End without words, for a reason that the report will tell.
 
@@ -119,11 +135,11 @@ class WordingTurn:
         told = self._told(work, turn, missing)
         self._end(work, result, ended, None if missing == _UNWANTED else told)
 
-    def _told(self, work: Work, turn: Turn, missing: str) -> Wording:
+    def _told(self, work: TurnWork, turn: Turn, missing: str) -> ReportWording:
         now = work.runtime.clock.now()
-        return Wording(at=now, turn_id=turn.id, language=self.language, missing=missing)
+        return ReportWording(at=now, turn_id=turn.id, language=self.language, missing=missing)
 
-    def _missing(self, work: Work, status: TurnStatus) -> str:
+    def _missing(self, work: TurnWork, status: TurnStatus) -> str:
         """The word for why there is no wording."""
         if status is TurnStatus.STOPPED:
             return "stopped" if work.turn.stop is not None else "frozen"
@@ -132,11 +148,11 @@ class WordingTurn:
         return self.obstacle(work) or "unanswered"
 
     def _end(
-        self, work: Work, records: tuple[Record, ...], header: Turn, told: Wording | None
+        self, work: TurnWork, records: tuple[Record, ...], header: Turn, told: ReportWording | None
     ) -> None:
         """End the turn together with what came of it."""
         now, agent_id = work.runtime.clock.now(), work.turn.agent_id
-        facts = list[Fact]()
+        facts = list[Document]()
         if told is not None:
             facts.append(
                 new_fact(agent_id, WORDING, self.period, told, expires_at=now + RECORDS_KEPT)
@@ -160,7 +176,9 @@ class WordingJob(TurnJob):
     def serves(self, turn: Turn) -> bool:
         return turn.trigger is Trigger.COMPACTION and turn.group.startswith(_GROUP)
 
-    def prepare(self, runtime: Runtime, turn: Turn, profile: Profile) -> tuple[Turn, Session, Job]:
+    def prepare(
+        self, runtime: Runtime, turn: Turn, profile: Profile
+    ) -> tuple[Turn, Session, QuestionJob]:
         return turn, _nowhere(turn, profile), WordingTurn.of(runtime, turn, profile.agent)
 
     def after(self, runtime: Runtime, turn: Turn) -> None:
@@ -168,30 +186,32 @@ class WordingJob(TurnJob):
         _show_words(runtime.home, runtime.clock, turn)
 
 
-def wording_of(scene: Scene, looked: Looked) -> Wording | None:
+def stored_report_wording(scene: NightlyContext, looked: Looked) -> ReportWording | None:
     """What is known of a report's wording when a night writes it; None for nothing."""
     agent, facts = scene.agent, scene.runtime.home.facts
-    if not is_worded(agent, looked):
+    if not is_report_worded(agent, looked):
         return None
     fact = facts.get(agent.id, WORDING, looked.period)
     if fact is not None:
-        return fact.read(Wording)
-    frozen = Wording(at=scene.at, turn_id="", language=agent.language, missing="frozen")
+        return fact.read(ReportWording)
+    frozen = ReportWording(at=scene.at, turn_id="", language=agent.language, missing="frozen")
     return frozen if scene.frozen else None
 
 
-def settle_words(scene: Scene, looked: Looked, shown: Wording | None) -> None:
+def settle_report_wording(
+    scene: NightlyContext, looked: Looked, shown: ReportWording | None
+) -> None:
     """See to it that a report that was written gets its wording, but for what it was `shown` with.
 
     One that came meanwhile is shown; else whoever makes summaries is asked for one, where that is
     wanted. Raises Unavailable.
     """
     runtime, agent = scene.runtime, scene.agent
-    if not is_worded(agent, looked) or (shown is not None and shown.turn_id):
+    if not is_report_worded(agent, looked) or (shown is not None and shown.turn_id):
         return
     fact = runtime.home.facts.get(agent.id, WORDING, looked.period)
     if fact is not None:
-        _show(runtime.home, runtime.clock, agent.id, looked.period, fact.read(Wording))
+        _show(runtime.home, runtime.clock, agent.id, looked.period, fact.read(ReportWording))
     elif not scene.frozen:
         told = {"v": 1, "agent": agent.id, "period": looked.period}
         body = json.dumps(told, separators=(",", ":"))
@@ -202,7 +222,7 @@ def settle_words(scene: Scene, looked: Looked, shown: Wording | None) -> None:
 def _open_words(home: Home, clock: Clock, agent_id: str, period: str) -> None:
     """Open and queue the turn that words a report; raises NotFound, and Invalid for no period."""
     agent, now = home.agents.get(agent_id).agent, clock.now()
-    name = stretch_of(period).id
+    name = parse_review_period(period).id
     if not agent.answers or not agent.llm.aim.worded:
         return
     turn_id = stable_id("words", agent_id, name)
@@ -222,7 +242,7 @@ def _open_words(home: Home, clock: Clock, agent_id: str, period: str) -> None:
     opened = home.journal.open(turn)
     if opened.status.is_end:
         _show_words(home, clock, opened)
-    enqueue(home, opened)
+    enqueue_turn(home, opened)
 
 
 def _nowhere(turn: Turn, profile: Profile) -> Session:
@@ -241,10 +261,10 @@ def _show_words(home: Home, clock: Clock, turn: Turn) -> None:
     period = turn.group.removeprefix(_GROUP)
     fact = home.facts.get(turn.agent_id, WORDING, period)
     if fact is not None:
-        _show(home, clock, turn.agent_id, period, fact.read(Wording))
+        _show(home, clock, turn.agent_id, period, fact.read(ReportWording))
 
 
-def is_worded(agent: Agent, looked: Looked) -> bool:
+def is_report_worded(agent: Agent, looked: Looked) -> bool:
     """Whether a report is worded: on days and weeks that are over, and in which there were turns.
 
     The call itself makes an agent an active one that day: words for a day of words alone would go
@@ -254,24 +274,24 @@ def is_worded(agent: Agent, looked: Looked) -> bool:
     return agent.llm.aim.worded and over and looked.turns > 0
 
 
-def section(told: Wording, report: str) -> tuple[str, str]:
+def report_wording_section(told: ReportWording, report: str) -> tuple[str, str]:
     """The section, its heading and its body, in which a report tells its wording.
 
     Numbers may have moved since a model saw them: words that do not fit them are not shown.
     """
-    return learned_phrase("words_head", told.language), _body(told, report)
+    return report_phrase("words_head", told.language), _body(told, report)
 
 
-def _body(told: Wording, report: str) -> str:
-    missing = told.missing or flaw(told.text, report)
+def _body(told: ReportWording, report: str) -> str:
+    missing = told.missing or report_wording_flaw(told.text, report)
     if not missing:
-        return learned_phrase("words", told.language, text=told.text, model=told.model)
-    reason = learned_phrase(f"words_{missing}", told.language)
-    return learned_phrase("no_words", told.language, reason=reason)
+        return report_phrase("words", told.language, text=told.text, model=told.model)
+    reason = report_phrase(f"words_{missing}", told.language)
+    return report_phrase("no_words", told.language, reason=reason)
 
 
-def _show(home: Home, clock: Clock, agent_id: str, period: str, told: Wording) -> None:
-    page, head = _report(home, clock, agent_id, period), learned_phrase("words_head", told.language)
+def _show(home: Home, clock: Clock, agent_id: str, period: str, told: ReportWording) -> None:
+    page, head = _report(home, clock, agent_id, period), report_phrase("words_head", told.language)
     for _ in range(_TRIES):
         try:
             page.reworked(told.language, head, partial(_body, told))

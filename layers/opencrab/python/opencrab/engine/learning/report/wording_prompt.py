@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.learning.report_wording import SENTENCES
 from opencrab.domain.value import Language
-from opencrab.engine.turn.prompt.truncation import truncate_lines
+from opencrab.engine.turn.prompt.truncation import truncate_prompt_lines
 from opencrab.ports.turn.action import one_line
 
 _SOUL_TOKENS = 400
@@ -49,14 +49,14 @@ _EDGES = {
 }
 
 
-def rules(profile: Profile, language: Language) -> str:
+def report_wording_rules(profile: Profile, language: Language) -> str:
     """Who is asked, and what for."""
-    soul = truncate_lines(profile.soul.describe(language), _SOUL_TOKENS, language)
+    soul = truncate_prompt_lines(profile.soul.describe(language), _SOUL_TOKENS, language)
     name = one_line(profile.soul.persona_name)
     return _RULES[language].format(name=name, soul=soul, most=SENTENCES)
 
 
-def wording_question(period: str, report: Iterable[str], language: Language) -> str:
+def report_wording_question(period: str, report: Iterable[str], language: Language) -> str:
     """The question with the report, each line of which says by its mark that it is one of it."""
     first, last = _EDGES[language]
     lines = (f"| {one_line(line, _LINE)}" for line in report if line.strip())

@@ -13,7 +13,7 @@ from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.errors import Invalid
 from opencrab.domain.memory.belief import BELIEF, Belief
-from opencrab.domain.memory.knowledge_graph import EDGE, NODE, Edge, Node
+from opencrab.domain.memory.knowledge_graph import EDGE, NODE, KnowledgeEdge, KnowledgeNode
 from opencrab.domain.memory.memory import (
     EXPERIENCE,
     IMPRESSION,
@@ -25,11 +25,16 @@ from opencrab.domain.memory.memory import (
 from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.memory.summary import SUMMARY, Summary
 from opencrab.domain.value import Value
-from opencrab.engine.memory.archive.file import MANIFEST, Manifest, pack_zip, rows_of
-from opencrab.engine.memory.reading import session_of
+from opencrab.engine.memory.archive.file import (
+    MANIFEST,
+    ArchiveManifest,
+    archive_rows,
+    pack_archive_zip,
+)
+from opencrab.engine.memory.reading import session_known_to_agent
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.sessions import Sessions
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.paging import all_of, paginate
 from opencrab.ports.turn.journal import Journal
@@ -39,8 +44,8 @@ KINDS: dict[str, type[Value]] = {
     EXPERIENCE: Experience,
     IMPRESSION: Impression,
     SUMMARY: Summary,
-    NODE: Node,
-    EDGE: Edge,
+    NODE: KnowledgeNode,
+    EDGE: KnowledgeEdge,
     BELIEF: Belief,
     PEER: Peer,
 }
@@ -50,7 +55,7 @@ _SESSIONS = 100
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ExportSelection:
     """What of the past is exported: sessions only if asked, one or all, of a time or of all."""
 
     sessions: bool = True
@@ -65,12 +70,14 @@ class Wanted:
         return not (early or late)
 
 
-def member(kind: str) -> str:
+def archive_member(kind: str) -> str:
     """The member of an archive that holds the facts of a kind."""
     return f"{kind}.jsonl"
 
 
-def export(home: Home, clock: Clock, agent_id: str, wanted: Wanted) -> bytes:
+def export_memory_archive(
+    home: Home, clock: Clock, agent_id: str, wanted: ExportSelection
+) -> bytes:
     """All that an agent keeps of its past, and the sessions that are wanted, as a zip.
 
     Raises NotFound, Invalid, and TooLarge where the archive could not be sent.
@@ -82,36 +89,38 @@ def export(home: Home, clock: Clock, agent_id: str, wanted: Wanted) -> bytes:
     members, counts = dict[str, str](), dict[str, int]()
     for kind, form in KINDS.items():
         values = list(_facts(home.facts, agent_id, kind, form))
-        members[member(kind)], counts[kind] = rows_of(values), len(values)
+        members[archive_member(kind)], counts[kind] = archive_rows(values), len(values)
         if kind == MEMORY:
             memories = [value for value in values if isinstance(value, Memory)]
             members["memories.md"] = _memories(agent_id, memories)
     if wanted.sessions:
         sessions = list(_sessions(home.sessions, agent_id, wanted))
-        members["sessions.jsonl"], counts["session"] = rows_of(sessions), len(sessions)
+        members["sessions.jsonl"], counts["session"] = archive_rows(sessions), len(sessions)
         for session in sessions:
             lines = list(_lines(home.journal, agent_id, session.id, wanted))
-            members[f"sessions/{session.id}.jsonl"] = rows_of(lines)
+            members[f"sessions/{session.id}.jsonl"] = archive_rows(lines)
             members[f"sessions/{session.id}.md"] = _conversation(session, lines)
             counts["line"] = counts.get("line", 0) + len(lines)
-    manifest = Manifest(agent_id=agent_id, exported_at=now, rows=counts)
-    return pack_zip({MANIFEST: manifest.model_dump_json(), **members}, now)
+    manifest = ArchiveManifest(agent_id=agent_id, exported_at=now, rows=counts)
+    return pack_archive_zip({MANIFEST: manifest.model_dump_json(), **members}, now)
 
 
-def _facts(facts: Facts, agent_id: str, kind: str, form: type[Value]) -> Iterator[Value]:
+def _facts(facts: Documents, agent_id: str, kind: str, form: type[Value]) -> Iterator[Value]:
     return (fact.read(form) for fact in all_of(facts, agent_id, kind))
 
 
-def _sessions(sessions: Sessions, agent_id: str, wanted: Wanted) -> Iterator[Session]:
+def _sessions(sessions: Sessions, agent_id: str, wanted: ExportSelection) -> Iterator[Session]:
     if wanted.session_id is not None:
-        yield session_of(sessions, agent_id, wanted.session_id)
+        yield session_known_to_agent(sessions, agent_id, wanted.session_id)
         return
     for each in paginate(sessions.page, limit=_SESSIONS):
         if agent_id in each.ever_ids:
             yield each
 
 
-def _lines(journal: Journal, agent_id: str, session_id: str, wanted: Wanted) -> Iterator[Line]:
+def _lines(
+    journal: Journal, agent_id: str, session_id: str, wanted: ExportSelection
+) -> Iterator[Line]:
     place = attrgetter("sequence")
     lines = paginate(journal.lines, session_id, after=0, limit=_PAGE, key=place)
     return (each for each in lines if each.is_visible_to(agent_id) and wanted.covers(each.at))

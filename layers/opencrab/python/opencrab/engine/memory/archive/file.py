@@ -30,7 +30,7 @@ ROWS = 50_000
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 
 
-class Manifest(Value):
+class ArchiveManifest(Value):
     """What an archive holds, and of whom."""
 
     format: Literal["opencrab-memory"] = "opencrab-memory"
@@ -40,7 +40,7 @@ class Manifest(Value):
     rows: dict[str, int] = Field(default_factory=dict)
 
 
-def pack_zip(members: Mapping[str, str], at: datetime) -> bytes:
+def pack_archive_zip(members: Mapping[str, str], at: datetime) -> bytes:
     """A zip of texts by name; the same texts at the same time are the same bytes.
 
     Raises TooLarge when it could not be sent.
@@ -62,12 +62,12 @@ def pack_zip(members: Mapping[str, str], at: datetime) -> bytes:
     return buffer.getvalue()
 
 
-def rows_of(values: Iterable[Value]) -> str:
+def archive_rows(values: Iterable[Value]) -> str:
     """Values as JSON lines."""
     return "".join(f"{value.model_dump_json(exclude_defaults=True)}\n" for value in values)
 
 
-class Archive:
+class MemoryArchive:
     """An archive that somebody gave: nothing is unpacked but what is asked for, a row at a time.
 
     Raises TooLarge and Invalid, which name the member and the line.
@@ -101,16 +101,16 @@ class Archive:
                 raise TooLarge(f"{name} has more than {ROWS} rows", field="archive")
             yield number, _row(name, number, line)
 
-    def _manifest(self) -> Manifest:
+    def _manifest(self) -> ArchiveManifest:
         if MANIFEST not in self._members:
             raise Invalid(
                 f"the archive has no {MANIFEST}", field="archive", cure="send a zip made by export"
             )
         try:
-            return Manifest.model_validate(_row(MANIFEST, 1, self._text(MANIFEST)))
+            return ArchiveManifest.model_validate(_row(MANIFEST, 1, self._text(MANIFEST)))
         except ValidationError as error:
             raise Invalid(
-                f"{MANIFEST} is not understood: {describe_error(error)}",
+                f"{MANIFEST} is not understood: {describe_archive_error(error)}",
                 field="archive",
                 cure="send an archive that this version of OpenCrab made",
             ) from None
@@ -168,7 +168,7 @@ def _row(name: str, number: int, line: str) -> dict[str, Any]:
     return row
 
 
-def describe_error(error: ValidationError) -> str:
+def describe_archive_error(error: ValidationError) -> str:
     """What is wrong and where, without what was said."""
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(map(str, first["loc"])) or "it"

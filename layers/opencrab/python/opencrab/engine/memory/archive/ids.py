@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark
 from opencrab.domain.identifier import ulid, ulid_milliseconds
 from opencrab.ports.clock import Clock
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_of
 
 _AFTER = timedelta(milliseconds=1)
@@ -21,7 +21,7 @@ _AFTER = timedelta(milliseconds=1)
 class IdMap:
     """The ids of one agent's kept things as they are to be, and its marks of forgetting."""
 
-    def __init__(self, facts: Facts, clock: Clock, agent_id: str, *, trusted: bool) -> None:
+    def __init__(self, facts: Documents, clock: Clock, agent_id: str, *, trusted: bool) -> None:
         self._now = _milliseconds(clock.now())
         self._trusted = trusted
         self._named = dict[str, tuple[str, ErasureMark]]()
@@ -68,7 +68,7 @@ class IdMap:
         return self._named.get(named)
 
 
-def _marks(facts: Facts, agent_id: str) -> Iterator[tuple[str, ErasureMark]]:
+def _marks(facts: Documents, agent_id: str) -> Iterator[tuple[str, ErasureMark]]:
     marks = all_of(facts, agent_id, FORGOTTEN)
     return ((fact.id, fact.read(ErasureMark)) for fact in marks)
 

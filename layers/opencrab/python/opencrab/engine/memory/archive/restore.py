@@ -10,14 +10,14 @@ from datetime import datetime
 from pydantic import ValidationError
 
 from opencrab.domain.agents.agent_state import MIND
-from opencrab.domain.agents.core_memory import with_memory
+from opencrab.domain.agents.core_memory import with_core_memory
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Invalid, NotFound, Refused, TooLarge
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.memory.belief import BELIEF, Belief
 from opencrab.domain.memory.belief_index import BELIEFS, PEERS, belief_id
-from opencrab.domain.memory.knowledge_graph import EDGE, NODE, Node
+from opencrab.domain.memory.knowledge_graph import EDGE, NODE, KnowledgeNode
 from opencrab.domain.memory.memory import (
     CORE,
     EXPERIENCE,
@@ -32,14 +32,19 @@ from opencrab.domain.memory.memory import (
 from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.memory.write_policy import MEMORIES, TAINTED_CONFIDENCE
 from opencrab.domain.value import Value
-from opencrab.engine.memory.archive.export import KINDS, member
-from opencrab.engine.memory.archive.file import Archive, describe_error
+from opencrab.engine.memory.archive.export import KINDS, archive_member
+from opencrab.engine.memory.archive.file import MemoryArchive, describe_archive_error
 from opencrab.engine.memory.archive.ids import IdMap
-from opencrab.engine.memory.beliefs_and_peers import look_out
-from opencrab.engine.memory.records import gate_of, mind_of, more, rewritten
+from opencrab.engine.memory.beliefs_and_peers import rebuild_outlook
+from opencrab.engine.memory.records import (
+    count_memories_added,
+    index_rewrite_mark,
+    memory_count,
+    stored_mind,
+)
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.sessions import Sessions
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.paging import all_of
 
@@ -71,7 +76,7 @@ class RestoreCounts:
         where[kind] = where.get(kind, 0) + 1
 
 
-def take_in(
+def restore_memory_archive(
     home: Home, clock: Clock, agent_id: str, content: bytes, *, trusted: bool
 ) -> RestoreCounts:
     """Make the memories, experiences, impressions, knowledge, beliefs, peers of an archive its own.
@@ -83,11 +88,13 @@ def take_in(
     """
     home.agents.get(agent_id)
     report = RestoreCounts()
-    read = _read_archive_facts(home, clock, agent_id, Archive(content), report, trusted=trusted)
+    read = _read_archive_facts(
+        home, clock, agent_id, MemoryArchive(content), report, trusted=trusted
+    )
     _require_room(home.facts, agent_id, sum(kind == MEMORY for kind, _ in read))
     for each, most in ((BELIEF, BELIEFS), (PEER, PEERS)):
         _require_inner_room(home.facts, agent_id, read, each, most)
-    core, plain = list[Fact](), list[tuple[str, Fact]]()
+    core, plain = list[Document](), list[tuple[str, Document]]()
     for kind, fact in read:
         if kind == MEMORY and _is_core(fact):
             core.append(fact)
@@ -98,9 +105,9 @@ def take_in(
     for fact in core:
         _write_core(home.facts, clock, fact, report)
     if taken := report.taken.get(MEMORY, 0):
-        home.facts.commit(more(home.facts, agent_id, taken))
+        home.facts.commit(count_memories_added(home.facts, agent_id, taken))
     if {BELIEF, PEER} & report.taken.keys():
-        look_out(home.facts, agent_id)
+        rebuild_outlook(home.facts, agent_id)
     return report
 
 
@@ -108,11 +115,11 @@ def _read_archive_facts(
     home: Home,
     clock: Clock,
     agent_id: str,
-    archive: Archive,
+    archive: MemoryArchive,
     report: RestoreCounts,
     *,
     trusted: bool,
-) -> list[tuple[str, Fact]]:
+) -> list[tuple[str, Document]]:
     """Everything in an archive as the agent's own; what was forgotten is counted instead."""
     places = _Places(home.sessions, agent_id)
     names = IdMap(home.facts, clock, agent_id, trusted=trusted)
@@ -168,7 +175,7 @@ def _remap_memory_links(value: Value, ids: Mapping[str, str | None]) -> Value:
     if isinstance(value, Memory):
         links = (ids.get(each, each) for each in value.links)
         return value.replaced(links=tuple(each for each in links if each is not None))
-    if isinstance(value, Node):
+    if isinstance(value, KnowledgeNode):
         return value.replaced(memory_id=ids.get(value.memory_id, value.memory_id) or "")
     return value
 
@@ -192,8 +199,8 @@ class _Places:
         return self._known[session_id]
 
 
-def _values(archive: Archive, kind: str) -> Iterator[tuple[Value, str]]:
-    name = member(kind)
+def _values(archive: MemoryArchive, kind: str) -> Iterator[tuple[Value, str]]:
+    name = archive_member(kind)
     for count, (number, row) in enumerate(archive.rows(name), 1):
         if count > MEMORIES:
             raise TooLarge(
@@ -205,7 +212,7 @@ def _values(archive: Archive, kind: str) -> Iterator[tuple[Value, str]]:
             value = KINDS[kind].model_validate(row)
         except ValidationError as error:
             raise Invalid(
-                f"{name}, line {number}: {describe_error(error)}; nothing was taken in",
+                f"{name}, line {number}: {describe_archive_error(error)}; nothing was taken in",
                 field="archive",
             ) from None
         yield value, _id(kind, row)
@@ -233,7 +240,7 @@ def _own(value: Value, places: _Places, *, trusted: bool) -> Value:
         value = value.replaced(tainted=True)
     if isinstance(value, Belief | Peer):
         value = _own_inner(value, places, trusted=trusted)
-    if isinstance(value, Memory | Node | Belief) and not trusted:
+    if isinstance(value, Memory | KnowledgeNode | Belief) and not trusted:
         value = value.replaced(confidence=min(value.confidence, TAINTED_CONFIDENCE))
     if isinstance(value, Memory):
         return _own_memory(value, here=here, trusted=trusted)
@@ -276,12 +283,14 @@ def _require_id(agent_id: str, kind: str, value: Value, fact_id: str) -> None:
     try:
         new_fact(agent_id, kind, fact_id, value)
     except ValidationError as error:
-        why = f"{fact_id[:80]!r} is no id: {describe_error(error)}"
-        raise Invalid(f"{member(kind)}: {why}; nothing was taken in", field="archive") from None
+        why = f"{fact_id[:80]!r} is no id: {describe_archive_error(error)}"
+        raise Invalid(
+            f"{archive_member(kind)}: {why}; nothing was taken in", field="archive"
+        ) from None
 
 
-def _require_room(facts: Facts, agent_id: str, memories: int) -> None:
-    kept = gate_of(facts, agent_id).kept
+def _require_room(facts: Documents, agent_id: str, memories: int) -> None:
+    kept = memory_count(facts, agent_id).kept
     if kept + memories > MEMORIES:
         raise TooLarge(
             f"{kept} memories are kept, {memories} are in the archive, {MEMORIES} may be kept",
@@ -291,7 +300,7 @@ def _require_room(facts: Facts, agent_id: str, memories: int) -> None:
 
 
 def _require_inner_room(
-    facts: Facts, agent_id: str, read: list[tuple[str, Fact]], kind: str, most: int
+    facts: Documents, agent_id: str, read: list[tuple[str, Document]], kind: str, most: int
 ) -> None:
     new = {fact.id for each, fact in read if each == kind}
     if not new:
@@ -306,15 +315,15 @@ def _require_inner_room(
         )
 
 
-def _is_core(fact: Fact) -> bool:
+def _is_core(fact: Document) -> bool:
     return (fact.body or {}).get("category") == CORE
 
 
-def _write_core(facts: Facts, clock: Clock, fact: Fact, report: RestoreCounts) -> None:
+def _write_core(facts: Documents, clock: Clock, fact: Document, report: RestoreCounts) -> None:
     """Write a core memory with the mind that holds it, or as a plain one where that is full."""
-    known, mind = mind_of(facts, fact.owner)
+    known, mind = stored_mind(facts, fact.owner)
     try:
-        aware = with_memory(mind, fact.read(Memory))
+        aware = with_core_memory(mind, fact.read(Memory))
     except Refused:
         plain = {**(fact.body or {}), "category": FACT}
         _write_one(facts, clock, MEMORY, fact.replaced(body=plain), report)
@@ -324,7 +333,11 @@ def _write_core(facts: Facts, clock: Clock, fact: Fact, report: RestoreCounts) -
 
 
 def _write(
-    facts: Facts, clock: Clock, agent_id: str, read: list[tuple[str, Fact]], report: RestoreCounts
+    facts: Documents,
+    clock: Clock,
+    agent_id: str,
+    read: list[tuple[str, Document]],
+    report: RestoreCounts,
 ) -> None:
     """Write some facts at once, or one by one where one of them is there already."""
     by_key = {fact.key: (kind, fact) for kind, fact in read}
@@ -339,15 +352,20 @@ def _write(
         report.count(report.taken, kind)
 
 
-def _reindex_marks(clock: Clock, agent_id: str, facts: list[Fact]) -> Iterator[Fact]:
+def _reindex_marks(clock: Clock, agent_id: str, facts: list[Document]) -> Iterator[Document]:
     """What tells copies of an index, which know all up to some later id, to look for these too."""
     for kind in _FOUND_AGAIN:
         if ids := [fact.id for fact in facts if fact.kind == kind]:
-            yield rewritten(clock, agent_id, *ids, kind=kind)
+            yield index_rewrite_mark(clock, agent_id, *ids, kind=kind)
 
 
 def _write_one(
-    facts: Facts, clock: Clock, kind: str, fact: Fact, report: RestoreCounts, *beside: Fact
+    facts: Documents,
+    clock: Clock,
+    kind: str,
+    fact: Document,
+    report: RestoreCounts,
+    *beside: Document,
 ) -> None:
     stored = facts.get(*fact.key)
     if stored is None:
@@ -369,7 +387,7 @@ def _write_one(
         report.count(report.other, kind)
 
 
-def _is_trusted_now(stored: Fact, fact: Fact) -> bool:
+def _is_trusted_now(stored: Document, fact: Document) -> bool:
     """Whether the same words were taken in before as a stranger's, and an owner trusts them now."""
     before, after = stored.body or {}, fact.body or {}
     words = (set(before) | set(after)) - _OF_TRUST

@@ -5,10 +5,10 @@ Who changes the words changes `PROMPT_VERSION` in domain/summary.py with them.
 
 from collections.abc import Iterable
 
-from opencrab.domain.memory.search_row import Row
+from opencrab.domain.memory.search_row import SearchRow
 from opencrab.domain.memory.summary import SUMMARY_CHARACTERS, Span, Summary
 from opencrab.domain.text.terms import estimated_tokens
-from opencrab.domain.turn.record import Answer
+from opencrab.domain.turn.record import ModelAnswer
 from opencrab.domain.value import Language
 from opencrab.ports.turn.action import one_line
 
@@ -52,7 +52,7 @@ _EDGES = {
 }
 
 
-def rules(name: str, language: Language) -> str:
+def summary_rules(name: str, language: Language) -> str:
     """What a summary is like, whatever it is of."""
     return _RULES[language].format(name=one_line(name))
 
@@ -64,24 +64,24 @@ def summary_question(span: Span, about: str, sources: Iterable[str], language: L
     return "\n".join((question, first, *sources, last))
 
 
-def source_of_row(row: Row, most_tokens: int) -> str:
+def summary_source_of_row(row: SearchRow, most_tokens: int) -> str:
     """A line of a conversation; of one that is too long its beginning and its end."""
     head = f"{row.sequence} {row.at:%Y-%m-%d %H:%M} {one_line(row.speaker)} ({row.speaker_id}): "
     return head + _cut(row.text, most_tokens)
 
 
-def source_of_summary(summary: Summary, most_tokens: int) -> str:
+def summary_source_of_summary(summary: Summary, most_tokens: int) -> str:
     """A summary that another is made of."""
     head = f"{summary.id} {summary.since:%Y-%m-%d %H:%M} {one_line(summary.title, _TITLE)}: "
     return head + _cut(summary.text, most_tokens)
 
 
-def tokens_of(source: str) -> int:
+def summary_source_tokens(source: str) -> int:
     """About the tokens that a source takes."""
     return estimated_tokens(source) + _ROW_TOKENS
 
 
-def read_answer(answer: Answer) -> tuple[str, str]:
+def parse_summary_answer(answer: ModelAnswer) -> tuple[str, str]:
     """Title and text; raises ValueError naming what is wrong with an answer that is no summary."""
     said = answer.text.replace("\x00", "").strip()
     if answer.calls:

@@ -9,41 +9,45 @@ from pydantic import ValidationError
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.conversation.session import Hearing, Session
-from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Invalid, Unavailable
-from opencrab.domain.memory.search_row import RowKind, row_of
+from opencrab.domain.memory.search_row import RowKind, search_row_of_line
 from opencrab.domain.memory.summary import (
     COMPACTION,
     SHELF,
     SUMMARY,
-    Compaction,
-    Shelf,
+    CompactionState,
     Span,
     Summary,
+    SummaryIndex,
     SummarySource,
-    Topic,
+    SummaryTopic,
     summary_key,
 )
-from opencrab.domain.models.routing import Basis, Manner, Use
+from opencrab.domain.models.routing import CallOptions, RoutingBasis, Use
 from opencrab.domain.money.budget import Limits
-from opencrab.domain.turn.record import Answer, ModelIntent, ModelResult, Record
+from opencrab.domain.turn.record import ModelAnswer, ModelIntent, ModelResult, Record
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.memory.compaction.prompt import (
     OVERHEAD_TOKENS,
-    read_answer,
-    rules,
-    source_of_row,
-    source_of_summary,
+    parse_summary_answer,
     summary_question,
-    tokens_of,
+    summary_rules,
+    summary_source_of_row,
+    summary_source_of_summary,
+    summary_source_tokens,
 )
 from opencrab.engine.models import router
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.prompt.request import high_water, input_limit, output_limit
-from opencrab.engine.turn.prompt.single_question import asking
-from opencrab.engine.turn.work import Work
-from opencrab.ports.documents import Facts
+from opencrab.engine.turn.prompt.request import (
+    input_token_limit,
+    output_token_limit,
+    request_token_limit,
+)
+from opencrab.engine.turn.prompt.single_question import single_question_request
+from opencrab.engine.turn.work import TurnWork
+from opencrab.ports.documents import Documents
 from opencrab.ports.models.model import ChatRequest, ModelInfo, Models
 from opencrab.ports.turn.journal import Journal
 
@@ -53,22 +57,22 @@ SOURCE_TOKENS = 16_000
 _TRIES = 5
 
 
-class Library:
+class StoredSummaries:
     """Where an agent's summaries stand, with the facts that say so."""
 
-    def __init__(self, facts: Facts, agent_id: str) -> None:
+    def __init__(self, facts: Documents, agent_id: str) -> None:
         self._facts = facts
         self._agent_id = agent_id
 
-    def compaction(self, session_id: str) -> tuple[Fact, Compaction]:
+    def compaction(self, session_id: str) -> tuple[Document, CompactionState]:
         """How far a session is summarised; the fact is new where it never was."""
         fact = self._fact(COMPACTION, session_id)
-        return fact, fact.read(Compaction)
+        return fact, fact.read(CompactionState)
 
-    def shelf(self) -> tuple[Fact, Shelf]:
+    def shelf(self) -> tuple[Document, SummaryIndex]:
         """The newest number, and what waits."""
         fact = self._fact(SHELF, SHELF)
-        return fact, fact.read(Shelf)
+        return fact, fact.read(SummaryIndex)
 
     def summaries(self, ids: tuple[str, ...]) -> tuple[Summary, ...]:
         """Those of these summaries that are still there."""
@@ -83,7 +87,7 @@ class Library:
         now: datetime,
         *,
         blamed: bool = True,
-    ) -> Fact:
+    ) -> Document:
         """The fact in which it is counted that a summary could not be made."""
         if stretch.span is Span.TOPIC:
             fact, compaction = self.compaction(session_id)
@@ -92,9 +96,9 @@ class Library:
         fact, shelf = self.shelf()
         return fact.holding(shelf.missed(stretch.key, why, now, blamed=blamed))
 
-    def _fact(self, kind: str, fact_id: str) -> Fact:
+    def _fact(self, kind: str, fact_id: str) -> Document:
         stored = self._facts.get(self._agent_id, kind, fact_id)
-        return stored or Fact(owner=self._agent_id, kind=kind, id=fact_id, version=0, body={})
+        return stored or Document(owner=self._agent_id, kind=kind, id=fact_id, version=0, body={})
 
 
 @dataclass(frozen=True)
@@ -125,27 +129,27 @@ class SummaryStretch:
 
 
 @dataclass(frozen=True)
-class Digest:
-    """`engine.turn.work.Job` for one summary; `draft` is all of it but number, title and words."""
+class PendingSummary:
+    """The `QuestionJob` for one summary; `draft` is all of it but number, title and words."""
 
     stretch: SummaryStretch
     sources: tuple[str, ...]
     draft: Summary
 
     @classmethod
-    def of(cls, runtime: Runtime, turn: Turn, agent: Agent, session: Session) -> "Digest":
+    def of(cls, runtime: Runtime, turn: Turn, agent: Agent, session: Session) -> "PendingSummary":
         """The summary that a turn is to make, with its sources as they are now."""
         stretch = SummaryStretch.named(turn.group)
-        room = room_of(runtime.models, runtime.rules, agent)
+        room = summary_source_room(runtime.models, runtime.rules, agent)
         if stretch.span is Span.TOPIC:
             return _of_lines(runtime.home.journal, turn, session, stretch, room)
         return _of_parts(runtime.home.facts, turn, stretch, room)
 
-    def limits(self, work: Work, limits: Limits) -> Limits:  # noqa: ARG002 - the port's
+    def limits(self, work: TurnWork, limits: Limits) -> Limits:  # noqa: ARG002 - the port's
         """All of them, and no others."""
         return limits
 
-    def obstacle(self, work: Work) -> str:
+    def obstacle(self, work: TurnWork) -> str:
         """Why the summary is not wanted any more; "" while it is."""
         library = _library(work)
         if self.stretch.span is Span.TOPIC:
@@ -154,22 +158,24 @@ class Digest:
         waiting = (period.key for period in library.shelf()[1].periods)
         return "" if self.stretch.key in waiting else "this period is summarised already"
 
-    def request(self, work: Work, info: ModelInfo, manner: Manner) -> ChatRequest:
+    def request(self, work: TurnWork, info: ModelInfo, manner: CallOptions) -> ChatRequest:
         language = work.profile.agent.language
         if not self.sources:
             raise Invalid("nothing is left of what was to be summarised")
-        system = rules(work.profile.soul.persona_name, language)
+        system = summary_rules(work.profile.soul.persona_name, language)
         draft = self.draft
         about = self.stretch.key or f"{draft.since:%Y-%m-%d %H:%M} – {draft.until:%Y-%m-%d %H:%M}"
         question = summary_question(self.stretch.span, about, self.sources, language)
-        output = output_limit(info, work.runtime.rules)
-        return asking(work, info, manner, system=system, question=question, output=output)
+        output = output_token_limit(info, work.runtime.rules)
+        return single_question_request(
+            work, info, manner, system=system, question=question, output=output
+        )
 
-    def answered(self, work: Work, result: ModelResult, turn: Turn) -> None:
+    def answered(self, work: TurnWork, result: ModelResult, turn: Turn) -> None:
         intent = work.transcript.open_intent
         model = intent.model if isinstance(intent, ModelIntent) else ""
         try:
-            title, text = read_answer(result.answer or Answer())
+            title, text = parse_summary_answer(result.answer or ModelAnswer())
             told = {"title": title, "text": text, "model": model, "turn_id": turn.id}
             made = Summary.model_validate(self.draft.model_dump() | told)
         except (ValueError, ValidationError) as error:
@@ -177,7 +183,7 @@ class Digest:
             why = why if isinstance(error, ValidationError) else str(error)
             self.failed(work, TurnStatus.FAILED, (result,), turn, why)
             return
-        now = Digest.of(work.runtime, work.turn, work.profile.agent, work.session)
+        now = PendingSummary.of(work.runtime, work.turn, work.profile.agent, work.session)
         if now.sources != self.sources:
             why = "what it tells of was changed meanwhile"
             self.failed(work, TurnStatus.FAILED, (result,), turn, why)
@@ -186,7 +192,7 @@ class Digest:
         self._end(work, (result,), done, lambda: self._kept(work, made))
 
     def failed(
-        self, work: Work, status: TurnStatus, result: tuple[Record, ...], turn: Turn, why: str
+        self, work: TurnWork, status: TurnStatus, result: tuple[Record, ...], turn: Turn, why: str
     ) -> None:
         ended = turn.replaced(status=status, note=why[:1_000])
         # Idle is who found the work done already: nothing was wrong.
@@ -197,10 +203,10 @@ class Digest:
 
     def _end(
         self,
-        work: Work,
+        work: TurnWork,
         records: tuple[Record, ...],
         header: Turn,
-        facts: Callable[[], tuple[Fact, ...]],
+        facts: Callable[[], tuple[Document, ...]],
     ) -> None:
         """End the turn in one transaction, with facts made of what is stored at that moment."""
         now = work.runtime.clock.now()
@@ -219,7 +225,7 @@ class Digest:
             return
         raise Unavailable(f"the summaries of {work.turn.agent_id!r} change all the time")
 
-    def _kept(self, work: Work, made: Summary) -> tuple[Fact, ...]:
+    def _kept(self, work: TurnWork, made: Summary) -> tuple[Document, ...]:
         """The summary under the next number, and what it moves on; nothing if it came too late."""
         if self.obstacle(work):
             return ()
@@ -235,7 +241,7 @@ class Digest:
             return stored, shelved.holding(shelf)
         shelf = shelf.with_part(f"{made.until:%Y-%m-%d}", made.id)
         fact, compaction = library.compaction(work.turn.session_id)
-        topic = Topic(
+        topic = SummaryTopic(
             id=made.id,
             title=made.title,
             last=self.stretch.last,
@@ -245,28 +251,28 @@ class Digest:
         compaction = compaction.succeeded(now).telling(topic, self.stretch.first)
         return stored, shelved.holding(shelf), fact.holding(compaction)
 
-    def _missed(self, work: Work, why: str, blamed: bool) -> tuple[Fact, ...]:  # noqa: FBT001
+    def _missed(self, work: TurnWork, why: str, blamed: bool) -> tuple[Document, ...]:  # noqa: FBT001
         if self.obstacle(work):
             return ()
         now, session_id = work.runtime.clock.now(), work.turn.session_id
         return (_library(work).missed(self.stretch, session_id, why, now, blamed=blamed),)
 
 
-def room_of(models: Models, rules: Rules, agent: Agent) -> int:
+def summary_source_room(models: Models, rules: Rules, agent: Agent) -> int:
     """Tokens of source that the model which makes an agent's summaries takes well."""
-    basis = Basis(model=agent.model, models=agent.llm.models)
-    info = router.leader(models, Use.ANALYSIS, basis, ())[0].info
-    most = high_water(input_limit(info, output_limit(info, rules)), rules)
+    basis = RoutingBasis(model=agent.model, models=agent.llm.models)
+    info = router.leading_model(models, Use.ANALYSIS, basis, ())[0].info
+    most = request_token_limit(input_token_limit(info, output_token_limit(info, rules)), rules)
     return max(min(most - OVERHEAD_TOKENS, SOURCE_TOKENS), OVERHEAD_TOKENS)
 
 
-def _library(work: Work) -> Library:
-    return Library(work.runtime.home.facts, work.turn.agent_id)
+def _library(work: TurnWork) -> StoredSummaries:
+    return StoredSummaries(work.runtime.home.facts, work.turn.agent_id)
 
 
 def _of_lines(
     journal: Journal, turn: Turn, session: Session, stretch: SummaryStretch, room: int
-) -> Digest:
+) -> PendingSummary:
     """Of what everybody in the session could hear; thoughts and instructions stay out of it."""
     lines = journal.lines(
         session.id,
@@ -274,7 +280,7 @@ def _of_lines(
         before=stretch.last + 1,
         limit=stretch.last - stretch.first + 1,
     )
-    rows = (row_of(line, session, turn.agent_id) for line in lines)
+    rows = (search_row_of_line(line, session, turn.agent_id) for line in lines)
     spoken = [row for row in rows if row is not None and row.kind is RowKind.SPEECH]
     draft = _draft(
         turn,
@@ -286,17 +292,17 @@ def _of_lines(
         tainted=any(row.taint for row in spoken),
         times=[row.at for row in spoken],
     )
-    return Digest(stretch, tuple(source_of_row(row, room) for row in spoken), draft)
+    return PendingSummary(stretch, tuple(summary_source_of_row(row, room) for row in spoken), draft)
 
 
-def _of_parts(facts: Facts, turn: Turn, stretch: SummaryStretch, room: int) -> Digest:
+def _of_parts(facts: Documents, turn: Turn, stretch: SummaryStretch, room: int) -> PendingSummary:
     """Of the period's summaries, as many as the model takes; the others wait for the next."""
-    library = Library(facts, turn.agent_id)
+    library = StoredSummaries(facts, turn.agent_id)
     waiting = (period.parts for period in library.shelf()[1].periods if period.key == stretch.key)
     parts, sources, used = list[Summary](), list[str](), 0
     for part in library.summaries(next(waiting, ())):
-        source = source_of_summary(part, room)
-        used += tokens_of(source)
+        source = summary_source_of_summary(part, room)
+        used += summary_source_tokens(source)
         if used > room and parts:
             break
         parts.append(part)
@@ -314,7 +320,7 @@ def _of_parts(facts: Facts, turn: Turn, stretch: SummaryStretch, room: int) -> D
         tainted=any(part.tainted for part in parts),
         times=[at for part in parts for at in (part.since, part.until)],
     )
-    return Digest(stretch, tuple(sources), draft)
+    return PendingSummary(stretch, tuple(sources), draft)
 
 
 def _draft(turn: Turn, *, times: list[datetime], **known: Any) -> Summary:

@@ -5,18 +5,18 @@ from contextlib import suppress
 
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.identifier import stable_id
-from opencrab.engine.turn.work import Consequence, Work
+from opencrab.engine.turn.work import Consequence, TurnWork
 from opencrab.ports.turn.queue import Queue
 
 
 class CompactionConsequence(Consequence):
     """A session that has grown enough is summarised."""
 
-    def after_close(self, work: Work) -> None:
+    def after_close(self, work: TurnWork) -> None:
         _tell_of_growth(work)
 
 
-def _tell_of_growth(work: Work) -> None:
+def _tell_of_growth(work: TurnWork) -> None:
     """Ask for a summary once a session has grown by so many lines since the agent's last turn.
 
     Only what is at hand decides. A wish that is lost is made up for by the next one: the job goes
@@ -30,7 +30,7 @@ def _tell_of_growth(work: Work) -> None:
     newest = max(work.turn.trigger_line, *(line.sequence for line in lines)) + work.lines_saved
     if seen // every < newest // every:
         with suppress(Unavailable):
-            wish(
+            request_compaction(
                 work.runtime.home.compactions,
                 work.turn.agent_id,
                 work.turn.session_id,
@@ -38,7 +38,7 @@ def _tell_of_growth(work: Work) -> None:
             )
 
 
-def wish(compactions: Queue, agent_id: str, session_id: str, cause: str) -> None:
+def request_compaction(compactions: Queue, agent_id: str, session_id: str, cause: str) -> None:
     """Ask the job to look at a session; the same cause within a few minutes asks once."""
     body = json.dumps({"v": 1, "agent": agent_id, "session": session_id}, separators=(",", ":"))
     compactions.send(

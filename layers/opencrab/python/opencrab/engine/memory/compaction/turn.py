@@ -10,20 +10,25 @@ from collections.abc import Mapping
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.conversation.session import Session
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.memory.search_row import Row, RowKind, row_of
-from opencrab.domain.memory.summary import PROMPT_VERSION, Span, SummaryPeriod, Tried
+from opencrab.domain.memory.search_row import RowKind, SearchRow, search_row_of_line
+from opencrab.domain.memory.summary import PROMPT_VERSION, Span, SummaryAttempts, SummaryPeriod
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
-from opencrab.engine.memory.compaction.prompt import source_of_row, tokens_of
-from opencrab.engine.memory.compaction.source import Digest, Library, SummaryStretch, room_of
-from opencrab.engine.memory.compaction.trigger import wish
-from opencrab.engine.queueing import enqueue
+from opencrab.engine.memory.compaction.prompt import summary_source_of_row, summary_source_tokens
+from opencrab.engine.memory.compaction.source import (
+    PendingSummary,
+    StoredSummaries,
+    SummaryStretch,
+    summary_source_room,
+)
+from opencrab.engine.memory.compaction.trigger import request_compaction
+from opencrab.engine.queueing import enqueue_turn
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.background import TurnJob
-from opencrab.engine.turn.work import Job
+from opencrab.engine.turn.work import QuestionJob
 from opencrab.ports.clock import Clock
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.models.model import Models
 
 log = logging.getLogger(__name__)
@@ -44,9 +49,11 @@ class SummaryJob(TurnJob):
     def serves(self, turn: Turn) -> bool:
         return turn.trigger is Trigger.COMPACTION
 
-    def prepare(self, runtime: Runtime, turn: Turn, profile: Profile) -> tuple[Turn, Session, Job]:
+    def prepare(
+        self, runtime: Runtime, turn: Turn, profile: Profile
+    ) -> tuple[Turn, Session, QuestionJob]:
         session = runtime.home.sessions.get(turn.session_id)
-        digest = Digest.of(runtime, turn, profile.agent, session)
+        digest = PendingSummary.of(runtime, turn, profile.agent, session)
         return turn.replaced(taint=digest.draft.tainted), session, digest
 
     def after(self, runtime: Runtime, turn: Turn) -> None:
@@ -56,13 +63,15 @@ class SummaryJob(TurnJob):
             _open_next(runtime, turn.agent_id, turn.session_id, hops=turn.hops)
 
 
-def retry(runtime: Runtime, agent_id: str, session_id: str) -> None:
+def retry_compaction(runtime: Runtime, agent_id: str, session_id: str) -> None:
     """Try again now what has failed, however often it did, and what was passed over."""
-    library = Library(runtime.home.facts, agent_id)
+    library = StoredSummaries(runtime.home.facts, agent_id)
     for stored, value in (library.compaction(session_id), library.shelf()):
         if value.failures or value.gaps:
             runtime.home.facts.commit(stored.holding(value.again()))
-    wish(runtime.home.compactions, agent_id, session_id, f"retry {runtime.clock.now().isoformat()}")
+    request_compaction(
+        runtime.home.compactions, agent_id, session_id, f"retry {runtime.clock.now().isoformat()}"
+    )
 
 
 def _open_next(runtime: Runtime, agent_id: str, session_id: str, *, hops: int) -> None:
@@ -70,10 +79,10 @@ def _open_next(runtime: Runtime, agent_id: str, session_id: str, *, hops: int) -
     agent = runtime.home.agents.get(agent_id).agent
     if runtime.rules.compact_every <= 0 or not agent.answers:
         return
-    library, now = Library(runtime.home.facts, agent_id), runtime.clock.now()
+    library, now = StoredSummaries(runtime.home.facts, agent_id), runtime.clock.now()
     causes: tuple[str, ...] = (session_id,)
     stretch = _lines(runtime, agent, session_id)
-    ledger: tuple[Fact, Tried] = library.compaction(session_id)
+    ledger: tuple[Document, SummaryAttempts] = library.compaction(session_id)
     if stretch is None:
         period = _period(runtime.home.facts, runtime.clock, library)
         if period is None:
@@ -102,7 +111,7 @@ def _open_next(runtime: Runtime, agent_id: str, session_id: str, *, hops: int) -
     if opened.status.is_end:
         # It ended without a word of it where its world could not be read; the next is another.
         runtime.home.facts.commit(library.missed(stretch, session_id, opened.note, now))
-    enqueue(runtime.home, opened)
+    enqueue_turn(runtime.home, opened)
 
 
 def _lines(runtime: Runtime, agent: Agent, session_id: str) -> SummaryStretch | None:
@@ -111,7 +120,7 @@ def _lines(runtime: Runtime, agent: Agent, session_id: str) -> SummaryStretch | 
     Gaps that are tried again come first. Stretches in which nobody spoke, or all of which is
     forgotten, need no summary.
     """
-    library, journal = Library(runtime.home.facts, agent.id), runtime.home.journal
+    library, journal = StoredSummaries(runtime.home.facts, agent.id), runtime.home.journal
     session, every = runtime.home.sessions.get(session_id), runtime.rules.compact_every
     while True:
         stored, compaction = library.compaction(session_id)
@@ -123,7 +132,7 @@ def _lines(runtime: Runtime, agent: Agent, session_id: str) -> SummaryStretch | 
         lines = journal.lines(session_id, after=first - 1, before=end + 1, limit=end - first + 1)
         if gap is None and (not lines or lines[-1].sequence < end):
             return None
-        rows = (row_of(line, session, agent.id) for line in lines)
+        rows = (search_row_of_line(line, session, agent.id) for line in lines)
         spoken = [row for row in rows if row is not None and row.kind is RowKind.SPEECH]
         if spoken:
             last = end if gap else _last(runtime.models, runtime.rules, agent, spoken, end)
@@ -133,18 +142,18 @@ def _lines(runtime: Runtime, agent: Agent, session_id: str) -> SummaryStretch | 
         runtime.home.facts.commit(stored.holding(passed))
 
 
-def _last(models: Models, rules: Rules, agent: Agent, spoken: list[Row], end: int) -> int:
+def _last(models: Models, rules: Rules, agent: Agent, spoken: list[SearchRow], end: int) -> int:
     """Where a stretch ends whose words the model takes at once."""
-    room = room_of(models, rules, agent)
-    used = tokens_of(source_of_row(spoken[0], room))
+    room = summary_source_room(models, rules, agent)
+    used = summary_source_tokens(summary_source_of_row(spoken[0], room))
     for row in spoken[1:]:
-        used += tokens_of(source_of_row(row, room))
+        used += summary_source_tokens(summary_source_of_row(row, room))
         if used > room:
             return row.sequence - 1
     return end
 
 
-def _period(facts: Facts, clock: Clock, library: Library) -> SummaryPeriod | None:
+def _period(facts: Documents, clock: Clock, library: StoredSummaries) -> SummaryPeriod | None:
     """The day or month whose summary is due, without those of which nothing is left."""
     while True:
         stored, shelf = library.shelf()

@@ -8,27 +8,27 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from opencrab.domain.learning.aggregate import Judged, judged_turns
-from opencrab.domain.learning.reward import Opinion
-from opencrab.domain.learning.signals import Signals
+from opencrab.domain.learning.aggregate import JudgedTurn, judged_turns
+from opencrab.domain.learning.reward import TurnOpinion
+from opencrab.domain.learning.signals import TurnSignals
 from opencrab.domain.learning.treatment_effect import SkillEffect, TrialVerdict
 from opencrab.engine.simulation.learning.world import (
     FITTING,
     TASK_TYPES,
     LearningWorld,
     SimulatedQuestion,
-    Skill,
+    TrialSkill,
 )
 
 _TRIED, _LEAST = 5, 20
 
 
 @dataclass
-class Day:
+class SimulatedDay:
     """What a day let be seen."""
 
-    signals: list[Signals] = field(default_factory=list)
-    opinions: list[Opinion] = field(default_factory=list)
+    signals: list[TurnSignals] = field(default_factory=list)
+    opinions: list[TurnOpinion] = field(default_factory=list)
     grades: dict[str, float] = field(default_factory=dict)
 
 
@@ -49,22 +49,22 @@ class SelectionRule(Protocol):
     def model(self, asked: SimulatedQuestion) -> tuple[str, float]:
         """The model that is asked, and how likely that was."""
 
-    def skills(self, asked: SimulatedQuestion) -> tuple[list[Skill], list[Skill]]:
+    def skills(self, asked: SimulatedQuestion) -> tuple[list[TrialSkill], list[TrialSkill]]:
         """Skills that the turn is given, and those that are withheld from it."""
 
-    def measured(self, skills: Iterable[Skill]) -> tuple[str, ...]:
+    def measured(self, skills: Iterable[TrialSkill]) -> tuple[str, ...]:
         """Those of these skills of which a turn tells."""
 
-    def night(self, day: int, seen: Day) -> None:
+    def night(self, day: int, seen: SimulatedDay) -> None:
         """Learn from a day."""
 
 
-def fitting(
+def fitting_skills(
     world: LearningWorld,
     asked: SimulatedQuestion,
     live: Iterable[str],
     trying: Collection[str] = (),
-) -> list[Skill]:
+) -> list[TrialSkill]:
     """The skills that fit, of those that are shown at all; those on trial come last."""
     known = set(live)
     topic = (world.skills[place] for place in asked.topic)
@@ -97,15 +97,15 @@ class ByMean:
             return names[number % len(names)], 1.0
         return max(names, key=lambda name: _mean(self._models[asked.task, name])), 1.0
 
-    def skills(self, asked: SimulatedQuestion) -> tuple[list[Skill], list[Skill]]:
+    def skills(self, asked: SimulatedQuestion) -> tuple[list[TrialSkill], list[TrialSkill]]:
         """All that fit."""
-        return fitting(self.world, asked, self.live), []
+        return fitting_skills(self.world, asked, self.live), []
 
-    def measured(self, skills: Iterable[Skill]) -> tuple[str, ...]:
+    def measured(self, skills: Iterable[TrialSkill]) -> tuple[str, ...]:
         """All of them."""
         return tuple(skill.name for skill in skills)
 
-    def night(self, _day: int, seen: Day) -> None:
+    def night(self, _day: int, seen: SimulatedDay) -> None:
         """Add up what turns were worth."""
         for turn in judged_turns(seen.signals, seen.opinions):
             signals, value = turn.signals, self.value(turn, seen)
@@ -123,7 +123,7 @@ class ByMean:
             if len(self._skills[name]) < _LEAST or _mean(self._skills[name]) >= _mean(known)
         ]
 
-    def value(self, turn: Judged, _seen: Day) -> float | None:
+    def value(self, turn: JudgedTurn, _seen: SimulatedDay) -> float | None:
         """What a turn counts as: its worth by objective signals."""
         return turn.worth
 
@@ -131,12 +131,12 @@ class ByMean:
 class BySelfGrade(ByMean):
     """The same, but a turn counts as what its model says of it."""
 
-    def value(self, turn: Judged, seen: Day) -> float | None:
+    def value(self, turn: JudgedTurn, seen: SimulatedDay) -> float | None:
         """The grade; None where there is none."""
-        return seen.grades.get(row_id(turn.signals))
+        return seen.grades.get(simulated_row_id(turn.signals))
 
 
-def row_id(signals: Signals) -> str:
+def simulated_row_id(signals: TurnSignals) -> str:
     """The metrics id of a turn's only call."""
     return f"{signals.at:%Y%m%dT%H%M%S.%fZ}-{signals.turn_id}-0001"
 

@@ -9,49 +9,54 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta
 
 from opencrab.domain.agents.agent import Agent
-from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentKind,
     AdjustmentState,
     end_adjustment,
     mix_of,
-    mixed_as,
+    with_told_mix,
 )
 from opencrab.domain.learning.evidence import ClosedEvidence, Evidence
 from opencrab.domain.learning.model_selection import CandidateModel
-from opencrab.domain.learning.review_period import day_stretch
-from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.review_period import day_period
+from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.signals import skills_on_trial, withheld_skills
 from opencrab.domain.learning.skill_lifecycle import index_skill, place_candidate
-from opencrab.domain.learning.treatment_effect import TrialVerdict, effect_in
+from opencrab.domain.learning.treatment_effect import TrialVerdict, overall_skill_effect
 from opencrab.domain.models.optimization import Aim, Leave, Wish
 from opencrab.domain.models.routing import LlmConfig, Routing, Use
 from opencrab.domain.money.budget import Price
 from opencrab.domain.skills.skill import AcquiredSkill, SkillStatus, SourceType
-from opencrab.domain.statistics.hash_bucket import draw_bucket
-from opencrab.domain.usage.counters import Cell, Tally
-from opencrab.engine.learning.aggregation import Folded, close_days, compute_evidence, split
+from opencrab.domain.statistics.hash_bucket import draw_hash_bucket
+from opencrab.domain.usage.counters import CounterCell, DailyTally
+from opencrab.engine.learning.aggregation import (
+    AggregatedEvidence,
+    close_evidence_days,
+    compute_evidence,
+    split_open_and_closed_days,
+)
 from opencrab.engine.learning.changes import LearningChange
 from opencrab.engine.learning.nightly.models import (
-    find_regressions,
-    given_back,
+    find_model_regressions,
     learned_mixes,
-    update_watches,
+    subjects_rolled_back,
+    update_regression_watches,
 )
-from opencrab.engine.learning.nightly.skills import decide_trials
-from opencrab.engine.learning.snapshot import Findings
+from opencrab.engine.learning.nightly.skills import decide_skill_trials
+from opencrab.engine.learning.snapshot import EvidenceSnapshot
 from opencrab.engine.learning.undo import mix_before
-from opencrab.engine.simulation.learning.policies import Day, SkillDecision, fitting
+from opencrab.engine.simulation.learning.policies import SimulatedDay, SkillDecision, fitting_skills
 from opencrab.engine.simulation.learning.world import (
     START,
     TASK_TYPES,
     LearningWorld,
     SimulatedQuestion,
-    Skill,
+    TrialSkill,
 )
 
-TRIALS = Trials()
+TRIALS = TrialSettings()
 AIM = Aim(leave=Leave.APPLY, goal=Wish.MAXIMIZE_QUALITY, min_quality=0.4, explore=0.2)
 USE = Use.CONVERSATION
 FIRST_MODEL = 2
@@ -61,7 +66,7 @@ _TOKENS = 1_000
 _VERDICTS = {SkillStatus.ACTIVE: TrialVerdict.PROMOTE, SkillStatus.ARCHIVED: TrialVerdict.RETIRE}
 
 
-class Ours:
+class ProductPolicy:
     """An agent whose owner lets evidence change it."""
 
     def __init__(self, world: LearningWorld) -> None:
@@ -79,13 +84,13 @@ class Ours:
             aliases=aliases,
             selectable=tuple(aliases),
         )
-        self.mind = Mind()
+        self.mind = AgentState()
         self.skills_kept = dict[str, AcquiredSkill]()
         self.standing = ClosedEvidence()
-        self.folded = Folded(START.date(), (), self.standing, {}, {})
+        self.folded = AggregatedEvidence(START.date(), (), self.standing, {}, {})
         self.decisions: list[SkillDecision] = []
         self.adjustments: list[Adjustment] = []
-        self._open = dict[date, Day]()
+        self._open = dict[date, SimulatedDay]()
         for place, skill in enumerate(world.skills):
             self._learn(skill.name, START + timedelta(seconds=place))
 
@@ -96,36 +101,36 @@ class Ours:
 
     def model(self, asked: SimulatedQuestion) -> tuple[str, float]:
         """Drawn from the mix, as a turn draws its lot."""
-        mix = mix_of(self.mind, subject_of(asked.task))
+        mix = mix_of(self.mind, simulated_subject(asked.task))
         if mix is None:
             return self.world.models[FIRST_MODEL].name, 1.0
-        alias = draw_bucket(mix.weights, "model", asked.id, mix.subject)
+        alias = draw_hash_bucket(mix.weights, "model", asked.id, mix.subject)
         return self.routing.aliases[alias], mix.weights[alias] / sum(mix.weights.values())
 
-    def skills(self, asked: SimulatedQuestion) -> tuple[list[Skill], list[Skill]]:
+    def skills(self, asked: SimulatedQuestion) -> tuple[list[TrialSkill], list[TrialSkill]]:
         """Those that fit; a withheld one leaves its place empty."""
         live = (skill.name for skill in self.mind.skills)
-        fit = fitting(self.world, asked, live, skills_on_trial(self.mind))
+        fit = fitting_skills(self.world, asked, live, skills_on_trial(self.mind))
         resting = withheld_skills(self.mind, asked.id, TRIALS.skill_percent)
         return (
             [skill for skill in fit if skill.name not in resting],
             [skill for skill in fit if skill.name in resting],
         )
 
-    def measured(self, skills: Iterable[Skill]) -> tuple[str, ...]:
+    def measured(self, skills: Iterable[TrialSkill]) -> tuple[str, ...]:
         """Those that are on trial."""
         on_trial = skills_on_trial(self.mind)
         return tuple(skill.name for skill in skills if skill.name in on_trial)
 
-    def night(self, day: int, seen: Day) -> None:
+    def night(self, day: int, seen: SimulatedDay) -> None:
         """Fold the day, take back what fell, mix anew, and decide on skills."""
         found = self._findings(START.date() + timedelta(days=day), seen)
-        while fell := find_regressions(found):
+        while fell := find_model_regressions(found):
             for each in fell:
                 self._take_back(found, each)
             found = self._again(found)
-        changes, _ = learned_mixes(found, given_back(found))
-        for change in (*changes, *decide_trials(found)):
+        changes, _ = learned_mixes(found, subjects_rolled_back(found))
+        for change in (*changes, *decide_skill_trials(found)):
             self._do(change)
             self._note(day, change.adjustment)
 
@@ -134,7 +139,7 @@ class Ours:
         made = next((each for each in reversed(self.adjustments) if _is_mix(each)), None)
         if made is None:
             return False
-        mind = mixed_as(self.mind, made.subject, made.before)
+        mind = with_told_mix(self.mind, made.subject, made.before)
         before = mix_before(self.adjustments, made)
         kept = mix_of(mind, made.subject)
         held = {} if before is None else before.after
@@ -155,15 +160,15 @@ class Ours:
         self.skills_kept[name] = skill
         self.mind = index_skill(self.mind, skill)
 
-    def _findings(self, day: date, seen: Day) -> Findings:
+    def _findings(self, day: date, seen: SimulatedDay) -> EvidenceSnapshot:
         """What is known when a day has ended."""
         self._open[day] = seen
         signals = [each for one in self._open.values() for each in one.signals]
         said = [each for one in self._open.values() for each in one.opinions]
         grades = {row: grade for one in self._open.values() for row, grade in one.grades.items()}
         days = compute_evidence(signals, said, grades, ended=day, worded={})
-        self.folded = split(day, self.standing, days)
-        found = Findings(
+        self.folded = split_open_and_closed_days(day, self.standing, days)
+        found = EvidenceSnapshot(
             agent=self.agent,
             mind=self.mind,
             skills=tuple(self.skills_kept.values()),
@@ -171,7 +176,7 @@ class Ours:
             tallies=tuple(self._tallies()),
             recent=tuple(reversed(self.adjustments)),
             at=datetime.combine(day, START.timetz()) + timedelta(days=1),
-            period=day_stretch(day).id,
+            period=day_period(day).id,
             frozen=False,
             trials=TRIALS,
             routing=self.routing,
@@ -180,19 +185,19 @@ class Ours:
             },
             day_micro_usd=self.world.day_micro_usd,
         )
-        counted = update_watches(found)
+        counted = update_regression_watches(found)
         self.adjustments = [counted.get(each.id, each) for each in self.adjustments]
         if self.folded.closing:
-            self.standing = close_days(self.folded, self.skills_kept)
+            self.standing = close_evidence_days(self.folded, self.skills_kept)
             for closing in self.folded.closing:
                 del self._open[closing]
         return self._again(found)
 
-    def _again(self, found: Findings) -> Findings:
+    def _again(self, found: EvidenceSnapshot) -> EvidenceSnapshot:
         recent = tuple(reversed(self.adjustments))
         return replace(found, mind=self.mind, recent=recent)
 
-    def _tallies(self) -> Iterable[Tally]:
+    def _tallies(self) -> Iterable[DailyTally]:
         """What the calls of the open days came to."""
         counts = defaultdict[tuple[date, str, str], Counter[str]](Counter)
         for day in self.folded.open:
@@ -202,19 +207,19 @@ class Ours:
                 )
         for (day, task_type, name), counted in counts.items():
             provider, _, model = name.partition(":")
-            cell = Cell(
+            cell = CounterCell(
                 provider=provider,
                 model=model,
                 purpose=USE,
                 task_type=task_type,
                 complexity="simple",
             )
-            yield Tally(
+            yield DailyTally(
                 agent_id=self.agent.id, day=day.isoformat(), cell=cell, counts=dict(counted)
             )
 
-    def _take_back(self, found: Findings, made: Adjustment) -> None:
-        self.mind = mixed_as(self.mind, made.subject, made.before)
+    def _take_back(self, found: EvidenceSnapshot, made: Adjustment) -> None:
+        self.mind = with_told_mix(self.mind, made.subject, made.before)
         again = mix_before(self.adjustments, made)
         back = end_adjustment(made, AdjustmentState.ROLLED_BACK, found.at, found.period)
         for place, each in enumerate(self.adjustments):
@@ -248,12 +253,12 @@ class Ours:
                 verdict=_VERDICTS[status],
                 reason=made.reason,
                 day=day,
-                effect=effect_in(self.evidence, made.subject),
+                effect=overall_skill_effect(self.evidence, made.subject),
             )
             self.decisions.append(decision)
 
 
-def subject_of(task: int) -> str:
+def simulated_subject(task: int) -> str:
     """How a type of task is named where models are mixed for it."""
     return f"{USE.value}/{TASK_TYPES[task]}"
 

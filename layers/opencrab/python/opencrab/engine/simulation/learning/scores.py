@@ -11,7 +11,7 @@ KINDS = ("helpful", "harmful", "idle")
 _HUNDRED = 100
 
 
-class Interval(Value):
+class MeasuredInterval(Value):
     """What was measured in points, and the truth; None where nothing could be."""
 
     turns: int
@@ -28,7 +28,7 @@ class Interval(Value):
         return self.low <= self.truth <= self.high
 
 
-class Fate(Interval):
+class SkillFate(MeasuredInterval):
     """What became of a skill: its effect when it was decided on, or in the end.
 
     `turns` are the judged turns of its trial, `truth` is its effect on what turns are worth by what
@@ -43,7 +43,7 @@ class Fate(Interval):
     true_quality: float
 
 
-class Quality(Interval):
+class MeasuredQuality(MeasuredInterval):
     """A model's quality for a type of task, as it was measured."""
 
     subject: str
@@ -62,7 +62,7 @@ class RuleScore(Value):
     within_budget: bool
 
 
-class Dropped(Value):
+class QualityDrop(Value):
     """A model that got worse on a night, and after how many nights its mix was taken back.
 
     `left_after` is where it was held for best no longer before that, as it was learned anew.
@@ -75,7 +75,7 @@ class Dropped(Value):
     left_after: int | None = None
 
 
-class Schooling(Value):
+class LearningTrial(Value):
     """What came of one seed; `undone` is whether the newest change could be taken back whole."""
 
     seed: int
@@ -85,15 +85,15 @@ class Schooling(Value):
     day_micro_usd: MicroUsd
     best_quality: float
     outcomes: dict[str, RuleScore]
-    fates: tuple[Fate, ...]
-    qualities: tuple[Quality, ...]
+    fates: tuple[SkillFate, ...]
+    qualities: tuple[MeasuredQuality, ...]
     changes: int
     taken_back: int
     undone: bool
-    dropped: Dropped
+    dropped: QualityDrop
 
 
-class Coverage(Value):
+class IntervalCoverage(Value):
     """How many intervals held the truth, of how many."""
 
     held: int
@@ -120,14 +120,14 @@ class TrialScore(Value):
     retired_by: dict[int, float]
 
 
-class Lessons(Value):
+class LearningTrialSummary(Value):
     """Many seeds together; regrets are means in points, `won` counts seeds with less regret."""
 
     seeds: int
     lying: bool
-    effects_at_decision: Coverage
-    effects: Coverage
-    qualities: Coverage
+    effects_at_decision: IntervalCoverage
+    effects: IntervalCoverage
+    qualities: IntervalCoverage
     skills: dict[str, TrialScore]
     within_budget: bool
     unanswered: int
@@ -143,7 +143,7 @@ class Lessons(Value):
     undone: int
 
 
-def outcome(
+def policy_score(
     regrets: Sequence[float], *, most_spent: int, day_micro_usd: int, unanswered: int
 ) -> RuleScore:
     """What a rule came to."""
@@ -157,7 +157,7 @@ def outcome(
     )
 
 
-def together(all_of: Sequence[Schooling]) -> Lessons:
+def combine_lessons(all_of: Sequence[LearningTrial]) -> LearningTrialSummary:
     """What many seeds came to; there is at least one."""
     fates = [fate for each in all_of for fate in each.fates]
     ours = [each.outcomes["ours"] for each in all_of]
@@ -165,12 +165,12 @@ def together(all_of: Sequence[Schooling]) -> Lessons:
     drops = [each.dropped for each in all_of if each.dropped.night]
     waits = [each.taken_back_after or each.left_after for each in drops]
     waited = [each for each in waits if each is not None]
-    return Lessons(
+    return LearningTrialSummary(
         seeds=len(all_of),
         lying=all_of[0].lying,
-        effects_at_decision=coverage_of(fate for fate in fates if fate.night is not None),
-        effects=coverage_of(fates),
-        qualities=coverage_of(each for one in all_of for each in one.qualities),
+        effects_at_decision=interval_coverage(fate for fate in fates if fate.night is not None),
+        effects=interval_coverage(fates),
+        qualities=interval_coverage(each for one in all_of for each in one.qualities),
         skills={
             kind: _verdict_summary([fate for fate in fates if fate.kind == kind]) for kind in KINDS
         },
@@ -193,18 +193,18 @@ def together(all_of: Sequence[Schooling]) -> Lessons:
     )
 
 
-def coverage_of(intervals: Iterable[Interval]) -> Coverage:
+def interval_coverage(intervals: Iterable[MeasuredInterval]) -> IntervalCoverage:
     """How many of them hold the truth; those that are none are not counted."""
     known = [each.holds for each in intervals if each.holds is not None]
-    return Coverage(held=sum(known), of=len(known))
+    return IntervalCoverage(held=sum(known), of=len(known))
 
 
-def points(value: float | None) -> float | None:
+def share_in_points(value: float | None) -> float | None:
     """A share in points; None stays None."""
     return None if value is None else round(_HUNDRED * value, 3)
 
 
-def _verdict_summary(fates: Sequence[Fate]) -> TrialScore:
+def _verdict_summary(fates: Sequence[SkillFate]) -> TrialScore:
     promoted = [fate for fate in fates if fate.verdict == "promote"]
     retired = [fate for fate in fates if fate.verdict == "retire"]
     turns = sorted(fate.turns for fate in (*promoted, *retired))
@@ -219,7 +219,7 @@ def _verdict_summary(fates: Sequence[Fate]) -> TrialScore:
     )
 
 
-def _by(step: int, decided: Sequence[Fate], of: int) -> float:
+def _by(step: int, decided: Sequence[SkillFate], of: int) -> float:
     return round(sum(fate.turns <= step for fate in decided) / of, 4) if of else 0.0
 
 

@@ -10,40 +10,46 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.learning.change import Adjustment, AdjustmentState, mix_of, telling, top
-from opencrab.domain.learning.regression_watch import is_held
-from opencrab.domain.learning.signals import Served
-from opencrab.domain.learning.treatment_effect import effect_in
-from opencrab.domain.statistics.confidence import estimate
+from opencrab.domain.learning.change import (
+    Adjustment,
+    AdjustmentState,
+    describe_mix,
+    heaviest_alias,
+    mix_of,
+)
+from opencrab.domain.learning.regression_watch import is_watched_mix
+from opencrab.domain.learning.signals import ServedCalls
+from opencrab.domain.learning.treatment_effect import overall_skill_effect
+from opencrab.domain.statistics.confidence import estimate_mean
 from opencrab.engine.simulation.learning.policies import (
     ByMean,
     BySelfGrade,
-    Day,
     SelectionRule,
-    fitting,
-    row_id,
+    SimulatedDay,
+    fitting_skills,
+    simulated_row_id,
 )
-from opencrab.engine.simulation.learning.product import USE, Ours
+from opencrab.engine.simulation.learning.product import USE, ProductPolicy
 from opencrab.engine.simulation.learning.scores import (
-    Dropped,
-    Fate,
-    Quality,
-    Schooling,
-    outcome,
-    points,
+    LearningTrial,
+    MeasuredQuality,
+    QualityDrop,
+    SkillFate,
+    policy_score,
+    share_in_points,
 )
 from opencrab.engine.simulation.learning.world import (
     START,
     TASK_TYPES,
     LearningWorld,
-    Model,
     SimulatedQuestion,
-    Skill,
+    TrialModel,
+    TrialSkill,
     TurnInputs,
-    acts,
-    judgement_rates,
-    signals_of,
-    world,
+    action_rate_with_skills,
+    learning_world,
+    simulated_judgement_rates,
+    simulated_signals,
 )
 
 NIGHTS, TURNS = 60, 100
@@ -53,7 +59,7 @@ LOSS, SETTLED = 0.35, 12
 
 
 @dataclass
-class Truth:
+class TrueEffect:
     """The worth that turns would have had with a skill and without it, weighed as they are seen."""
 
     given: list[float] = field(default_factory=lambda: [0.0, 0.0])
@@ -73,21 +79,21 @@ class TrialTurn:
     """
 
     asked: SimulatedQuestion
-    model: Model
-    silent: Model | None
-    given: Sequence[Skill]
-    held: Sequence[Skill]
+    model: TrialModel
+    silent: TrialModel | None
+    given: Sequence[TrialSkill]
+    held: Sequence[TrialSkill]
     less: float
 
 
 @dataclass
-class Pupil:
+class PolicyRun:
     """One rule in one world, and what truly came of it."""
 
     world: LearningWorld
     rule: SelectionRule
     best: dict[int, dict[str, float]]
-    effects: defaultdict[str, Truth] = field(default_factory=lambda: defaultdict(Truth))
+    effects: defaultdict[str, TrueEffect] = field(default_factory=lambda: defaultdict(TrueEffect))
     models: defaultdict[tuple[int, str], list[float]] = field(
         default_factory=lambda: defaultdict(lambda: [0.0, 0.0])
     )
@@ -101,17 +107,17 @@ class Pupil:
 
     def live(self, day: int, asked_today: Sequence[SimulatedQuestion]) -> None:
         """A day with all its turns, and the night after it."""
-        seen, left = Day(), self.world.day_micro_usd
+        seen, left = SimulatedDay(), self.world.day_micro_usd
         for place, asked in enumerate(asked_today, start=1):
             left -= self._answer(asked, seen, left, len(asked_today) - place)
         self.most_spent = max(self.most_spent, self.world.day_micro_usd - left)
         self.rule.night(day, seen)
-        if isinstance(self.rule, Ours):
+        if isinstance(self.rule, ProductPolicy):
             for decision in self.rule.decisions:
                 if decision.skill not in self.truths:
                     self.truths[decision.skill] = self.effects[decision.skill].effect
 
-    def _answer(self, asked: SimulatedQuestion, seen: Day, left: int, others: int) -> int:
+    def _answer(self, asked: SimulatedQuestion, seen: SimulatedDay, left: int, others: int) -> int:
         """One turn; what it cost."""
         best = self._best(asked)
         self.best_quality += best
@@ -131,10 +137,10 @@ class Pupil:
         self._see(turn, seen, served)
         return sum(each.cost for each in served)
 
-    def _quality(self, turn: TrialTurn, skills: Sequence[Skill]) -> float:
+    def _quality(self, turn: TrialTurn, skills: Sequence[TrialSkill]) -> float:
         return self.world.quality(turn.model, turn.asked, skills, turn.less)
 
-    def _affordable(self, wanted: str, left: int, others: int) -> Model | None:
+    def _affordable(self, wanted: str, left: int, others: int) -> TrialModel | None:
         """The wanted model, or the cheapest, or none: never more than is left can be spent.
 
         What all other turns of the day cost with the cheapest at most is kept for them.
@@ -145,47 +151,47 @@ class Pupil:
             return model
         return cheapest if cheapest.bound <= left else None
 
-    def _see(self, turn: TrialTurn, seen: Day, served: tuple[Served, ...]) -> None:
+    def _see(self, turn: TrialTurn, seen: SimulatedDay, served: tuple[ServedCalls, ...]) -> None:
         asked, quality = turn.asked, self._quality(turn, turn.given)
         part = TurnInputs(
             served=served,
             given=self.rule.measured(turn.given),
             held=self.rule.measured(turn.held),
             corrects=self.corrects,
-            acts=acts(turn.given),
+            acts=action_rate_with_skills(turn.given),
         )
-        signals, opinions, is_corrected = signals_of(asked, quality, part)
+        signals, opinions, is_corrected = simulated_signals(asked, quality, part)
         self.corrects = asked.id if is_corrected else ""
         seen.signals.append(signals)
         seen.opinions.extend(opinions)
         if asked.is_graded:
-            seen.grades[row_id(signals)] = self.world.grade(turn.model, asked, quality)
+            seen.grades[simulated_row_id(signals)] = self.world.grade(turn.model, asked, quality)
 
-    def _note(self, turn: TrialTurn, first: Model) -> None:
+    def _note(self, turn: TrialTurn, first: TrialModel) -> None:
         """Keep what nobody in the world can know, of the model that was asked first."""
         less = self.worse.get(first.name, 0.0)
         quality = self.world.quality(first, turn.asked, turn.given, less)
-        judged, value = judgement_rates(quality, acts(turn.given))
+        judged, value = simulated_judgement_rates(quality, action_rate_with_skills(turn.given))
         truth = self.models[turn.asked.task, first.name]
         truth[0] += judged * value * (1 - first.fails)
         truth[1] += judged
         if turn.silent:
             self._note(replace(turn, silent=None), turn.model)
             return
-        if not isinstance(self.rule, Ours):
+        if not isinstance(self.rule, ProductPolicy):
             return
         for skill in (*turn.given, *turn.held):
             others = [each for each in turn.given if each is not skill]
             kept = self.effects[skill.name]
             for sums, skills in ((kept.given, [*others, skill]), (kept.held, others)):
-                judged, value = judgement_rates(self._quality(turn, skills), 0.0)
+                judged, value = simulated_judgement_rates(self._quality(turn, skills), 0.0)
                 sums[0] += judged * value
                 sums[1] += judged
 
     def _best(self, asked: SimulatedQuestion) -> float:
         """The quality of the best rule that keeps to the budget and knows everything."""
         helpful = (skill.name for skill in self.world.skills if skill.effect > 0)
-        skills = fitting(self.world, asked, helpful)
+        skills = fitting_skills(self.world, asked, helpful)
         by_name = {model.name: model for model in self.world.models}
         return sum(
             weight
@@ -196,28 +202,28 @@ class Pupil:
         )
 
 
-def schooling(
+def run_learning_trial(
     seed: int, *, nights: int = NIGHTS, turns: int = TURNS, lying: bool = False
-) -> Schooling:
+) -> LearningTrial:
     """One world, and all rules in it; raises Invalid for a number out of range."""
     if not 1 <= nights <= MOST_NIGHTS:
         raise Invalid(f"--nights must be from 1 to {MOST_NIGHTS}", field="nights")
     if not 1 <= turns <= MOST_TURNS:
         raise Invalid(f"--turns must be from 1 to {MOST_TURNS}", field="turns")
-    found = world(seed, turns=turns, lying=lying)
-    best, ours = best_mix(found), Ours(found)
+    found = learning_world(seed, turns=turns, lying=lying)
+    best, ours = optimal_mix(found), ProductPolicy(found)
     rules: dict[str, SelectionRule] = {
         "ours": ours,
         "greedy": ByMean(found),
         "self_grade": BySelfGrade(found),
     }
-    pupils = {name: Pupil(found, rule, best) for name, rule in rules.items()}
+    pupils = {name: PolicyRun(found, rule, best) for name, rule in rules.items()}
     for day in range(nights):
         asked_today = tuple(found.day(day))
         for pupil in pupils.values():
             pupil.live(day, asked_today)
     first = pupils["ours"]
-    return Schooling(
+    return LearningTrial(
         seed=seed,
         lying=lying,
         nights=nights,
@@ -225,7 +231,7 @@ def schooling(
         day_micro_usd=found.day_micro_usd,
         best_quality=round(first.best_quality / len(first.regrets), 4),
         outcomes={
-            name: outcome(
+            name: policy_score(
                 pupil.regrets,
                 most_spent=pupil.most_spent,
                 day_micro_usd=found.day_micro_usd,
@@ -242,91 +248,96 @@ def schooling(
     )
 
 
-def run_quality_drop(of: LearningWorld, nights: int) -> Dropped:
+def run_quality_drop(of: LearningWorld, nights: int) -> QualityDrop:
     """The same world, in which a model gets worse on the night on which it was chosen anew."""
-    rule = Ours(of)
-    pupil = Pupil(of, rule, best_mix(of))
-    found = Dropped()
+    rule = ProductPolicy(of)
+    pupil = PolicyRun(of, rule, optimal_mix(of))
+    found = QualityDrop()
     for day in range(nights):
         pupil.live(day, tuple(of.day(day)))
         if not found.night:
             fresh = _first_adjustment_of_day(rule, day)
             if fresh is not None:
-                model = rule.routing.aliases[top(fresh.after)]
+                model = rule.routing.aliases[heaviest_alias(fresh.after)]
                 pupil.worse[model] = LOSS
-                found = Dropped(subject=fresh.subject, model=model, night=day + 1)
+                found = QualityDrop(subject=fresh.subject, model=model, night=day + 1)
             continue
         after = day + 1 - found.night
         back = [each for each in rule.adjustments if each.state is AdjustmentState.ROLLED_BACK]
-        hit = [each for each in back if rule.routing.aliases[top(each.after)] == found.model]
+        hit = [
+            each for each in back if rule.routing.aliases[heaviest_alias(each.after)] == found.model
+        ]
         if hit:
             return found.replaced(taken_back_after=after)
-        if rule.routing.aliases[top(telling(mix_of(rule.mind, found.subject)))] != found.model:
+        if (
+            rule.routing.aliases[heaviest_alias(describe_mix(mix_of(rule.mind, found.subject)))]
+            != found.model
+        ):
             return found.replaced(left_after=after)
     return found
 
 
-def _first_adjustment_of_day(rule: Ours, day: int) -> Adjustment | None:
+def _first_adjustment_of_day(rule: ProductPolicy, day: int) -> Adjustment | None:
     fresh = (
         each
         for each in rule.adjustments
-        if is_held(each) and each.at == START + timedelta(days=day + 1)
+        if is_watched_mix(each) and each.at == START + timedelta(days=day + 1)
     )
     return next(fresh, None) if day >= SETTLED else None
 
 
-def _fate(pupil: Pupil, rule: Ours, skill: Skill) -> Fate:
+def _fate(pupil: PolicyRun, rule: ProductPolicy, skill: TrialSkill) -> SkillFate:
     decision = next((each for each in rule.decisions if each.skill == skill.name), None)
-    found = effect_in(rule.evidence, skill.name) if decision is None else decision.effect
+    found = overall_skill_effect(rule.evidence, skill.name) if decision is None else decision.effect
     known, truth = found.estimate, pupil.truths.get(skill.name)
     if decision is None and found.given and found.held:
         truth = pupil.effects[skill.name].effect
     waits = rule.skills_kept[skill.name].waits
-    return Fate(
+    return SkillFate(
         skill=skill.name,
         kind=skill.kind,
         verdict=decision.verdict.value if decision else "waiting" if waits else "on_trial",
         reason=decision.reason if decision else "",
         night=decision.day + 1 if decision else None,
         turns=found.turns,
-        points=points(None if known is None else known.mean),
-        low=points(None if known is None else known.low),
-        high=points(None if known is None else known.high),
-        truth=points(truth),
+        points=share_in_points(None if known is None else known.mean),
+        low=share_in_points(None if known is None else known.low),
+        high=share_in_points(None if known is None else known.high),
+        truth=share_in_points(truth),
         true_quality=round(100 * skill.effect, 1),
     )
 
 
-def _qualities(pupil: Pupil, rule: Ours) -> Iterator[Quality]:
+def _qualities(pupil: PolicyRun, rule: ProductPolicy) -> Iterator[MeasuredQuality]:
     for key, evidence in sorted(rule.evidence.models.items()):
         _, task, model = key.split("/", 2)
         worth, judged = pupil.models[TASK_TYPES.index(task), model]
-        found = estimate(evidence.worth)
+        found = estimate_mean(evidence.worth)
         if found is not None and judged:
-            yield Quality(
+            yield MeasuredQuality(
                 subject=key,
                 turns=found.n,
-                points=points(found.mean),
-                low=points(found.low),
-                high=points(found.high),
-                truth=points(worth / judged),
+                points=share_in_points(found.mean),
+                low=share_in_points(found.low),
+                high=share_in_points(found.high),
+                truth=share_in_points(worth / judged),
             )
 
 
-def best_mix(of: LearningWorld) -> dict[int, dict[str, float]]:
+def optimal_mix(of: LearningWorld) -> dict[int, dict[str, float]]:
     """How often each model is asked by whoever knows all and keeps to the budget on average.
 
     At a price on money each type of task has a best model; the price is the lowest at which the
     day can be paid, and at it the money is split between two models of one type of task.
     """
 
-    def chosen(price: float) -> list[Model]:
+    def chosen(price: float) -> list[TrialModel]:
         return [
             max(of.models, key=lambda model: _worth(of, model, task) - price * model.cost)
             for task in range(len(TASK_TYPES))
         ]
 
-    def cost(models: Sequence[Model]) -> float:
+    def cost(models: Sequence[TrialModel]) -> float:
         shares = zip(of.shares, models, strict=True)
         return of.turns * sum(share * model.cost for share, model in shares)
 
@@ -343,11 +354,11 @@ def best_mix(of: LearningWorld) -> dict[int, dict[str, float]]:
     return found
 
 
-def _worth(of: LearningWorld, model: Model, task: int) -> float:
+def _worth(of: LearningWorld, model: TrialModel, task: int) -> float:
     return of.expected(model, lambda each: each.quality[task])
 
 
-def _calls_by_model(turn: TrialTurn, wanted: str, probability: float) -> Iterator[Served]:
+def _calls_by_model(turn: TrialTurn, wanted: str, probability: float) -> Iterator[ServedCalls]:
     """The calls of a turn: one that had no answer cost nothing."""
     if turn.silent:
         yield _call(turn, turn.silent, wanted, probability).model_copy(
@@ -356,9 +367,9 @@ def _calls_by_model(turn: TrialTurn, wanted: str, probability: float) -> Iterato
     yield _call(turn, turn.model, wanted, probability)
 
 
-def _call(turn: TrialTurn, model: Model, wanted: str, probability: float) -> Served:
+def _call(turn: TrialTurn, model: TrialModel, wanted: str, probability: float) -> ServedCalls:
     stood_in, asked = model.name != wanted, turn.asked
-    return Served.model_construct(
+    return ServedCalls.model_construct(
         model=model.name,
         purpose=USE,
         task_type=TASK_TYPES[asked.task],

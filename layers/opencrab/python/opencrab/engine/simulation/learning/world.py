@@ -7,8 +7,8 @@ from functools import cache, lru_cache
 from itertools import product
 from random import Random
 
-from opencrab.domain.learning.reward import Opinion, worth
-from opencrab.domain.learning.signals import Served, Signals
+from opencrab.domain.learning.reward import TurnOpinion, turn_reward
+from opencrab.domain.learning.signals import ServedCalls, TurnSignals
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
@@ -32,7 +32,7 @@ _DEAREST_FACTOR = 1.5
 
 
 @dataclass(frozen=True)
-class Model:
+class TrialModel:
     """A model as it truly is: quality by type of task, micro-dollars and milliseconds a turn.
 
     In a share of turns it `fails` to answer, and another one does.
@@ -52,7 +52,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Skill:
+class TrialSkill:
     """A skill and what it truly adds to the quality of a turn that is given it.
 
     It may also make models act more often; that is no merit.
@@ -92,19 +92,19 @@ class LearningWorld:
     """Five models, three types of task and twenty skills; the day's money is short."""
 
     seed: int
-    models: tuple[Model, ...]
-    skills: tuple[Skill, ...]
+    models: tuple[TrialModel, ...]
+    skills: tuple[TrialSkill, ...]
     shares: tuple[float, ...]
     turns: int
     day_micro_usd: int
     lying: bool
 
     @property
-    def cheapest(self) -> Model:
+    def cheapest(self) -> TrialModel:
         """The model that costs least; it answers where another one does not."""
         return min(self.models, key=lambda each: each.cost)
 
-    def expected(self, model: Model, quality: Callable[[Model], float]) -> float:
+    def expected(self, model: TrialModel, quality: Callable[[TrialModel], float]) -> float:
         """The quality of a turn for which a model is asked, with those who stand in for it."""
         return (1 - model.fails) * quality(model) + model.fails * quality(self.cheapest)
 
@@ -115,13 +115,17 @@ class LearningWorld:
             yield _random_question(self, chance, day, number)
 
     def quality(
-        self, model: Model, asked: SimulatedQuestion, skills: Sequence[Skill], less: float = 0
+        self,
+        model: TrialModel,
+        asked: SimulatedQuestion,
+        skills: Sequence[TrialSkill],
+        less: float = 0,
     ) -> float:
         """How probable it is that each sign of a turn is a good one."""
         whole = model.quality[asked.task] + sum(skill.effect for skill in skills) - less
         return min(max(whole, _WORST), _BEST)
 
-    def grade(self, model: Model, asked: SimulatedQuestion, quality: float) -> float:
+    def grade(self, model: TrialModel, asked: SimulatedQuestion, quality: float) -> float:
         """What a model says of its own answer: it flatters itself, some models more than others.
 
         Where grades lie they always praise, and the worse the answer is the more.
@@ -130,13 +134,13 @@ class LearningWorld:
         return min(max(said + asked.mood * (0.3 if self.lying else 1.0), 0.0), 1.0)
 
 
-def world(seed: int, *, turns: int, lying: bool = False) -> LearningWorld:
+def learning_world(seed: int, *, turns: int, lying: bool = False) -> LearningWorld:
     """The world of a seed."""
     chance = Random(f"world/{seed}")  # noqa: S311 - the same world each time
     tiers = ((150, 900), (700, 1_200), (2_500, 2_000), (7_000, 3_500), (20_000, 6_000))
     bases = (0.42, 0.5, 0.57, 0.63, 0.7)
     models = tuple(
-        Model(
+        TrialModel(
             name=f"vendor:model-{place + 1}",
             quality=tuple(base + ease + chance.gauss(0, 0.06) for ease in (0.05, -0.04, 0.0)),
             cost=int(cost * chance.uniform(0.8, 1.25)),
@@ -149,7 +153,7 @@ def world(seed: int, *, turns: int, lying: bool = False) -> LearningWorld:
     signs = [1] * HELPFUL + [-1] * HARMFUL + [0] * IDLE
     chance.shuffle(signs)
     skills = tuple(
-        Skill(
+        TrialSkill(
             name=f"skill-{place + 1:02d}",
             effect=sign * chance.uniform(0.12, 0.25),
             busy=chance.choice((0.0, BUSY)),
@@ -172,16 +176,16 @@ def world(seed: int, *, turns: int, lying: bool = False) -> LearningWorld:
 class TurnInputs:
     """Who and what had a part in a turn."""
 
-    served: tuple[Served, ...]
+    served: tuple[ServedCalls, ...]
     given: tuple[str, ...]
     held: tuple[str, ...]
     corrects: str
     acts: float
 
 
-def signals_of(
+def simulated_signals(
     asked: SimulatedQuestion, quality: float, part: TurnInputs
-) -> tuple[Signals, tuple[Opinion, ...], bool]:
+) -> tuple[TurnSignals, tuple[TurnOpinion, ...], bool]:
     """What an answered question lets be seen, and whether the next message corrects it.
 
     Signals are made without being checked: there are very many.
@@ -190,7 +194,7 @@ def signals_of(
     tried = asked.actions if asked.acting < part.acts else 0
     done = sum(each < quality for each in luck[3 : 3 + tried])
     opinions = (_opinion(asked.id, up=luck[0] < quality),) if asked.has_opinion else ()
-    signals = Signals.model_construct(
+    signals = TurnSignals.model_construct(
         turn_id=asked.id,
         session_id="school",
         at=asked.at,
@@ -208,7 +212,7 @@ def signals_of(
     return signals, opinions, luck[2] > 1 - CORRECTIONS * (1 - quality)
 
 
-def judgement_rates(quality: float, acts: float) -> tuple[float, float]:
+def simulated_judgement_rates(quality: float, acts: float) -> tuple[float, float]:
     """How often turns of a quality are judged at all, and what they are worth then on average.
 
     `acts` is how often models act in them; effects of skills are measured as if they never did.
@@ -219,7 +223,7 @@ def judgement_rates(quality: float, acts: float) -> tuple[float, float]:
     return judged, value
 
 
-def acts(skills: Sequence[Skill]) -> float:
+def action_rate_with_skills(skills: Sequence[TrialSkill]) -> float:
     """How often models act in turns that are given skills."""
     return ACTIONS + sum(skill.busy for skill in skills)
 
@@ -252,7 +256,7 @@ def _judgements() -> tuple[
     actions = ((0, 0), *((k, done) for k in range(1, MOST_ACTIONS + 1) for done in range(k + 1)))
     found = []
     for opinion, outcome, (tried, done), corrected in product(two, two, actions, (False, True)):
-        signals = Signals(
+        signals = TurnSignals(
             turn_id="t",
             session_id="s",
             at=START,
@@ -263,14 +267,14 @@ def _judgements() -> tuple[
             undone=tried - done,
         )
         said = [] if opinion is None else [_opinion("t", up=opinion)]
-        value = worth(signals, said, corrected=corrected, repeated=False)
+        value = turn_reward(signals, said, corrected=corrected, repeated=False)
         if value is not None:
             found.append(((opinion, outcome, (tried, done), corrected), value))
     return tuple(found)
 
 
-def _opinion(turn_id: str, *, up: bool) -> Opinion:
-    return Opinion(turn_id=turn_id, up=up, at=START)
+def _opinion(turn_id: str, *, up: bool) -> TurnOpinion:
+    return TurnOpinion(turn_id=turn_id, up=up, at=START)
 
 
 def _two(often: float, quality: float, *, good: bool | None) -> float:

@@ -7,16 +7,16 @@ and the newest topics that lie before the window are named.
 from collections.abc import Callable, Iterable
 
 from opencrab.domain.conversation.message import Audience, Line, LineKind
-from opencrab.domain.memory.search_row import Row, RowKind, clearance
-from opencrab.domain.memory.summary import COMPACTION, Compaction, Topic
+from opencrab.domain.memory.search_row import RowKind, SearchRow, search_clearance
+from opencrab.domain.memory.summary import COMPACTION, CompactionState, SummaryTopic
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.prompt.surroundings_text import RECENT_PART
-from opencrab.engine.turn.prompt.system_text import named_topic, omission_note
+from opencrab.engine.turn.prompt.system_text import omitted_history_note, summary_title_line
 from opencrab.engine.turn.prompt_cache import EarlierHistory, MessageGroup, Shown
-from opencrab.engine.turn.work import Work
+from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import ChatMessage
 
 SPEECHES = 5
@@ -31,7 +31,7 @@ OPENING_SHARE = 8
 _NOTE_TOKENS = 24
 
 
-def recent_room(turn: Turn, rules: Rules) -> int | None:
+def recent_history_tokens(turn: Turn, rules: Rules) -> int | None:
     """Most tokens of history that an agent's own session takes; None where others spoke there."""
     if turn.trigger not in {Trigger.HEARTBEAT, Trigger.SCHEDULE}:
         return None
@@ -39,7 +39,9 @@ def recent_room(turn: Turn, rules: Rules) -> int | None:
     return share - share // RECENT_PART
 
 
-def earlier_of(work: Work, render: Callable[[Line], MessageGroup | None]) -> EarlierHistory:
+def earlier_history(
+    work: TurnWork, render: Callable[[Line], MessageGroup | None]
+) -> EarlierHistory:
     """What is told of the lines before the turn's history, read once."""
     if work.prompt.earlier is None:
         line = _first_line(work)
@@ -48,7 +50,7 @@ def earlier_of(work: Work, render: Callable[[Line], MessageGroup | None]) -> Ear
     return work.prompt.earlier
 
 
-def fitting(
+def history_that_fits(
     groups: tuple[MessageGroup, ...],
     trigger: MessageGroup | None,
     room: int,
@@ -80,7 +82,7 @@ def fitting(
     before = sorted((each for each in extra if each.place < first), key=lambda each: each.place)
     gone = first - 1 - len(before)
     lines = [text for last, text in names.items() if last < first][-TOPICS:]
-    note = (ChatMessage("user", omission_note(language, gone, lines)),) if gone > 0 else ()
+    note = (ChatMessage("user", omitted_history_note(language, gone, lines)),) if gone > 0 else ()
     opens = bool(before) and before[0].place == 1
     return (
         *_messages(before[:opens]),
@@ -136,15 +138,15 @@ def _align_window_start(groups: tuple[MessageGroup, ...], start: int) -> int:
     return start
 
 
-def _names(topics: tuple[Topic, ...], language: Language) -> dict[int, str]:
+def _names(topics: tuple[SummaryTopic, ...], language: Language) -> dict[int, str]:
     """A line for each topic, by the last line of the session that it tells of."""
     return {
-        topic.last: named_topic(topic.id, f"{topic.until:%Y-%m-%d}", topic.title, language)
+        topic.last: summary_title_line(topic.id, f"{topic.until:%Y-%m-%d}", topic.title, language)
         for topic in topics
     }
 
 
-def _first_line(work: Work) -> Line | None:
+def _first_line(work: TurnWork) -> Line | None:
     """A session's first line, where it is speech that this turn may hear without harm."""
     if not work.history or work.history[0].sequence <= 1:
         return None
@@ -156,13 +158,13 @@ def _first_line(work: Work) -> Line | None:
     return line if heard and not foreign else None
 
 
-def _topics(work: Work) -> tuple[Topic, ...]:
+def _topics(work: TurnWork) -> tuple[SummaryTopic, ...]:
     """The topics of the session that the turn may hear of, oldest first.
 
     The words of a tainted one are left out where the turn is not tainted itself.
     """
     turn, session = work.turn, work.session
-    summary = Row(
+    summary = SearchRow(
         session_id=session.id,
         sequence=0,
         kind=RowKind.SUMMARY,
@@ -173,12 +175,12 @@ def _topics(work: Work) -> tuple[Topic, ...]:
         text="",
         guild_id=session.guild_id or "",
     )
-    if not clearance(turn.authority, session, turn.principal_id).allows(summary):
+    if not search_clearance(turn.authority, session, turn.principal_id).allows(summary):
         return ()
     stored = work.runtime.home.facts.get(turn.agent_id, COMPACTION, session.id)
     if stored is None:
         return ()
     return tuple(
         topic.replaced(title="") if topic.tainted and not turn.taint else topic
-        for topic in stored.read(Compaction).topics
+        for topic in stored.read(CompactionState).topics
     )

@@ -13,7 +13,7 @@ from opencrab.domain.conversation.message import Line
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.workspace.path import workspace_path
 from opencrab.engine.turn.prompt_cache import MessageGroup
-from opencrab.engine.turn.work import Work
+from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import ChatMessage, Image
 
 IMAGES = 4
@@ -32,7 +32,7 @@ _MARKS = (
 )
 
 
-def with_images(work: Work, trigger: MessageGroup, image_tokens: int) -> MessageGroup:
+def trigger_with_images(work: TurnWork, trigger: MessageGroup, image_tokens: int) -> MessageGroup:
     """The trigger with its pictures, for a model that counts each as so many tokens."""
     images = _images(work)
     *before, last = trigger.messages
@@ -42,7 +42,7 @@ def with_images(work: Work, trigger: MessageGroup, image_tokens: int) -> Message
     return replace(trigger, messages=messages, tokens=trigger.tokens + len(images) * image_tokens)
 
 
-def _images(work: Work) -> tuple[Image, ...]:
+def _images(work: TurnWork) -> tuple[Image, ...]:
     """Read once for a turn, however many steps it takes."""
     if work.prompt.images is None:
         line = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
@@ -58,7 +58,7 @@ def _references(line: Line) -> list[str]:
     return listed if line.authority in _TRUSTED else []
 
 
-def _image(work: Work, reference: str) -> Image | None:
+def _image(work: TurnWork, reference: str) -> Image | None:
     if not reference.startswith(_WORKSPACE):
         return None
     files, agent_id = work.runtime.home.files, work.turn.agent_id

@@ -11,28 +11,38 @@ from opencrab.domain.autonomy.settings import Shares
 from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.errors import Invalid
 from opencrab.domain.learning.signals import withheld_skills
-from opencrab.domain.memory.search_row import clearance, row_of_core
-from opencrab.domain.models.routing import Manner
+from opencrab.domain.memory.search_row import search_clearance, search_row_of_core_memory
+from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.text.terms import estimated_tokens
-from opencrab.domain.turn.record import Call, CallResult
-from opencrab.domain.turn.transcript import Step
+from opencrab.domain.turn.record import ActionCall, CallResult
+from opencrab.domain.turn.transcript import TurnStep
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules
-from opencrab.engine.skills.offering import fitting as fitting_skills
-from opencrab.engine.skills.offering import had, index, text_of
-from opencrab.engine.turn.prompt.history import earlier_of, fitting, recent_room
-from opencrab.engine.turn.prompt.images import with_images
-from opencrab.engine.turn.prompt.surroundings import orientation
+from opencrab.engine.skills.offering import skill_index, skill_text, skills_of_agent
+from opencrab.engine.skills.offering import skills_fitting_message as fitting_skills
+from opencrab.engine.turn.prompt.history import (
+    earlier_history,
+    history_that_fits,
+    recent_history_tokens,
+)
+from opencrab.engine.turn.prompt.images import trigger_with_images
+from opencrab.engine.turn.prompt.surroundings import orientation_text
 from opencrab.engine.turn.prompt.system_text import (
-    core_text,
+    core_memory_text,
     goal_note,
     instruction_text,
     system_text,
-    volatile,
+    volatile_text,
 )
 from opencrab.engine.turn.prompt_cache import EarlierHistory, MessageGroup, Shown
-from opencrab.engine.turn.work import Look, Work
-from opencrab.ports.models.model import ActionSchema, ChatMessage, ChatRequest, ModelInfo, Returned
+from opencrab.engine.turn.work import PreCallState, TurnWork
+from opencrab.ports.models.model import (
+    ActionSchema,
+    CallReturn,
+    ChatMessage,
+    ChatRequest,
+    ModelInfo,
+)
 
 CORE_PERCENT = 5
 """The share of high water that core memories may take."""
@@ -41,8 +51,8 @@ _PER_MESSAGE = 8
 """Tokens that a provider adds around each message."""
 
 
-def build_request(
-    work: Work, info: ModelInfo, manner: Manner, look: Look, share: float = 1.0
+def build_model_request(
+    work: TurnWork, info: ModelInfo, manner: CallOptions, look: PreCallState, share: float = 1.0
 ) -> ChatRequest:
     """The request for the turn's next model call, asked in the manner of its use.
 
@@ -53,9 +63,9 @@ def build_request(
     agent, rules = work.profile.agent, work.runtime.rules
     schemas = _schemas(work, info)
     _find_skills(work)
-    output = output_limit(info, rules)
-    most = input_limit(info, output)
-    water = high_water(most, rules)
+    output = output_token_limit(info, rules)
+    most = input_token_limit(info, output)
+    water = request_token_limit(most, rules)
     shares = rules.autonomy.shares if work.turn.unasked else None
     memories = _memories(work, water, shares)
     system = system_text(
@@ -63,8 +73,8 @@ def build_request(
     )
     # What is said last stands behind everything that a cache could hold.
     around, used = work.prompt.around, estimated_tokens(memories)
-    found = "" if around is None else orientation(work, around, look.at, used)
-    moment = (*work.prompt.guidance, found, goal_note(work), volatile(work, look))
+    found = "" if around is None else orientation_text(work, around, look.at, used)
+    moment = (*work.prompt.guidance, found, goal_note(work), volatile_text(work, look))
     last = ChatMessage("user", "\n\n".join(filter(None, moment)))
     steps = _steps(work, {item.id: item for item in look.boundary.instructions})
     if work.prompt.shown is None:
@@ -91,7 +101,7 @@ def build_request(
 
 
 def _window(
-    work: Work, shown: tuple[MessageGroup, ...], trigger: MessageGroup | None, room: int
+    work: TurnWork, shown: tuple[MessageGroup, ...], trigger: MessageGroup | None, room: int
 ) -> Shown:
     """The part of the session that is shown, and what is told of the rest."""
     language = work.profile.agent.language
@@ -99,37 +109,37 @@ def _window(
     def one(line: Line) -> MessageGroup | None:
         return next(iter(render_history((line,), work.turn.agent_id, language)), None)
 
-    own = recent_room(work.turn, work.runtime.rules)
+    own = recent_history_tokens(work.turn, work.runtime.rules)
     if own is not None:
-        return fitting(shown, trigger, min(room, own), language, EarlierHistory)
-    return fitting(shown, trigger, room, language, lambda: earlier_of(work, one))
+        return history_that_fits(shown, trigger, min(room, own), language, EarlierHistory)
+    return history_that_fits(shown, trigger, room, language, lambda: earlier_history(work, one))
 
 
-def _memories(work: Work, water: int, shares: Shares | None) -> str:
+def _memories(work: TurnWork, water: int, shares: Shares | None) -> str:
     """The core memories of which this turn may hear, within their share of the budget."""
     turn, core = work.turn, work.profile.mind.core
     if not core:
         return ""
-    cleared = clearance(turn.authority, work.session, turn.principal_id)
-    told = [each for each in core if cleared.allows(row_of_core(each))]
+    cleared = search_clearance(turn.authority, work.session, turn.principal_id)
+    told = [each for each in core if cleared.allows(search_row_of_core_memory(each))]
     most = water * CORE_PERCENT // 100
     if shares is not None:
         most = min(most, shares.memory)
-    return core_text(told, work.profile.agent.language, most)
+    return core_memory_text(told, work.profile.agent.language, most)
 
 
 def _with_pictures(
-    work: Work, info: ModelInfo, shown: tuple[MessageGroup, ...]
+    work: TurnWork, info: ModelInfo, shown: tuple[MessageGroup, ...]
 ) -> tuple[tuple[MessageGroup, ...], MessageGroup | None]:
     """The history and the turn's trigger in it, with what there is to see."""
     trigger = next((group for group in shown if group.place == work.turn.trigger_line), None)
     if trigger is None:
         return shown, None
-    visible = with_images(work, trigger, info.image_tokens) if info.vision else trigger
+    visible = trigger_with_images(work, trigger, info.image_tokens) if info.vision else trigger
     return tuple(visible if group is trigger else group for group in shown), visible
 
 
-def _schemas(work: Work, info: ModelInfo) -> tuple[ActionSchema, ...]:
+def _schemas(work: TurnWork, info: ModelInfo) -> tuple[ActionSchema, ...]:
     """The actions that the model is told of: none, if it cannot call any."""
     if not info.functions:
         return ()
@@ -137,7 +147,7 @@ def _schemas(work: Work, info: ModelInfo) -> tuple[ActionSchema, ...]:
     return work.runtime.actions.schemas(profile.agent, routing, work.turn.authority, profile.mind)
 
 
-def _find_skills(work: Work) -> None:
+def _find_skills(work: TurnWork) -> None:
     """Find out, once for a turn, what its prompts tell of skills, and which of them fit it.
 
     The coin withholds some of those on trial, and no other takes such a place. What was decided
@@ -147,8 +157,8 @@ def _find_skills(work: Work) -> None:
     if prompt.skill_index is not None:
         return
     about, shipped = _about(work), work.runtime.skills
-    skills = had(shipped.all(), work.profile.mind)
-    prompt.skills_offered, listed = index(skills, agent.language)
+    skills = skills_of_agent(shipped.all(), work.profile.mind)
+    prompt.skills_offered, listed = skill_index(skills, agent.language)
     if first is not None:
         prompt.skills, prompt.skills_held = first.skills, first.skills_held
     else:
@@ -160,31 +170,31 @@ def _find_skills(work: Work) -> None:
         prompt.skills = tuple(name for name in fit if name not in resting)
         prompt.skills_held = tuple(name for name in fit if name in resting)
     facts = work.runtime.home.facts
-    texts = (text_of(name, shipped, facts, agent.id, agent.language) for name in prompt.skills)
+    texts = (skill_text(name, shipped, facts, agent.id, agent.language) for name in prompt.skills)
     prompt.guidance = tuple(text for text in texts if text)
     # Last: with it all of this is known, also where another model has to be asked.
     prompt.skill_index = listed
 
 
-def _about(work: Work) -> str:
+def _about(work: TurnWork) -> str:
     """What a turn is about: the words that began it, and the task that it serves."""
     trigger = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
     task = work.served.current if work.served else None
     return "\n".join((trigger.text if trigger else "", task.name if task else ""))
 
 
-def high_water(limit: int, rules: Rules) -> int:
+def request_token_limit(limit: int, rules: Rules) -> int:
     """Most tokens of one request: half of what the model takes, never more than the setting."""
     return min(limit // 2, rules.high_water_tokens)
 
 
-def output_limit(info: ModelInfo, rules: Rules) -> int:
+def output_token_limit(info: ModelInfo, rules: Rules) -> int:
     """Most tokens of one answer: where input and output share a window, at most a quarter of it."""
     limit = min(info.max_output_tokens, rules.max_output_tokens)
     return limit if info.max_total_tokens is None else min(limit, info.max_total_tokens // 4)
 
 
-def input_limit(info: ModelInfo, output_tokens: int) -> int:
+def input_token_limit(info: ModelInfo, output_tokens: int) -> int:
     """Most tokens that may be sent: the model's own limit, and what its total leaves."""
     if info.max_total_tokens is None:
         return info.max_input_tokens
@@ -221,13 +231,13 @@ def _render_line(line: Line, agent_id: str, language: Language) -> Shown:
             speaker = name or _person(line.speaker_name, line.speaker_id)
             return (ChatMessage("user", f"{speaker}: {line.text}", name=line.speaker_id),)
         case LineKind.ACTION if own and line.data is not None:
-            call = Call.model_construct(
+            call = ActionCall.model_construct(
                 id=f"h{line.sequence}", name=line.data["name"], arguments=_past(line)
             )
             result = str(line.data.get("result", ""))
             return (
                 ChatMessage("assistant", "", calls=(call,)),
-                Returned(call.id, call.name, result),
+                CallReturn(call.id, call.name, result),
             )
         case _:
             return ()
@@ -243,9 +253,9 @@ def _past(line: Line) -> dict[str, object]:
     return arguments if isinstance(arguments, dict) else {}
 
 
-def _steps(work: Work, instructions: dict[str, Instruction]) -> list[ChatMessage | Returned]:
+def _steps(work: TurnWork, instructions: dict[str, Instruction]) -> list[ChatMessage | CallReturn]:
     language = work.profile.agent.language
-    shown: list[ChatMessage | Returned] = []
+    shown: list[ChatMessage | CallReturn] = []
     told: set[str] = set()
     for step in work.transcript.steps:
         shown.extend(_render_instructions(step.heard, instructions, language))
@@ -273,13 +283,13 @@ def _person(name: str, person_id: str) -> str:
     return f"{name} ({person_id})" if name else person_id
 
 
-def _step(step: Step) -> list[ChatMessage | Returned]:
+def _step(step: TurnStep) -> list[ChatMessage | CallReturn]:
     answer = step.answer
-    shown: list[ChatMessage | Returned] = [
+    shown: list[ChatMessage | CallReturn] = [
         ChatMessage("assistant", answer.text, calls=answer.calls, replay=answer.replay)
     ]
     shown.extend(
-        Returned(call.id, call.name, _content(step.results[call.id]))
+        CallReturn(call.id, call.name, _content(step.results[call.id]))
         for call in step.answer.calls
         if call.id in step.results
     )
@@ -298,10 +308,10 @@ def _fixed_tokens(schemas: tuple[ActionSchema, ...], system: str) -> int:
     return estimated_tokens(text) + estimated_tokens(system) + _PER_MESSAGE
 
 
-def _tokens(shown: Iterable[ChatMessage | Returned]) -> int:
+def _tokens(shown: Iterable[ChatMessage | CallReturn]) -> int:
     total = 0
     for message in shown:
-        if isinstance(message, Returned):
+        if isinstance(message, CallReturn):
             total += estimated_tokens(message.content) + _PER_MESSAGE
         else:
             total += estimated_tokens(message.text) + _PER_MESSAGE

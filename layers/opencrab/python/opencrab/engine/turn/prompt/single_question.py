@@ -1,18 +1,18 @@
 """Question: what a model is asked by a turn that answers nobody: one message, and no actions."""
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.models.routing import Manner
+from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.text.terms import estimated_tokens
-from opencrab.engine.turn.prompt.request import input_limit
-from opencrab.engine.turn.work import Work
+from opencrab.engine.turn.prompt.request import input_token_limit
+from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
 
 
-def asking(
-    work: Work, info: ModelInfo, manner: Manner, *, system: str, question: str, output: int
+def single_question_request(
+    work: TurnWork, info: ModelInfo, manner: CallOptions, *, system: str, question: str, output: int
 ) -> ChatRequest:
     """The request for an answer of so many tokens; raises Invalid where the model takes less."""
-    most, needed = input_limit(info, output), estimated_tokens(system + question)
+    most, needed = input_token_limit(info, output), estimated_tokens(system + question)
     if needed > most:
         raise Invalid(
             f"model {info.name!r} takes {most} tokens; this needs about {needed}",

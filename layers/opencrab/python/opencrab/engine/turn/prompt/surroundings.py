@@ -5,20 +5,20 @@ from itertools import takewhile
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Agent, Profile
-from opencrab.domain.agents.event import HAPPENING, Happening
+from opencrab.domain.agents.event import HAPPENING, AgentEvent
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Document
 from opencrab.domain.goals.expectation import EXPECTATIONS, Expectations
 from opencrab.domain.goals.goal import GOAL, Goal, goal_id_of, goal_key
-from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook
+from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
-from opencrab.engine.turn.prompt.surroundings_text import Moment, render_surroundings
+from opencrab.engine.turn.prompt.surroundings_text import WakingMoment, render_surroundings
 from opencrab.engine.turn.prompt.system_text import instruction_text
-from opencrab.engine.turn.prompt_cache import Around
-from opencrab.engine.turn.work import Work
-from opencrab.ports.documents import Facts
+from opencrab.engine.turn.prompt_cache import Surroundings
+from opencrab.engine.turn.work import TurnWork
+from opencrab.ports.documents import Documents
 
 EVENTS_READ = 50
 """Unread events that one turn takes up at most, the oldest first; the next turn goes on."""
@@ -32,7 +32,7 @@ _NAMES = (
 _MILLION = 1_000_000
 
 
-def look_around(facts: Facts, turn: Turn, profile: Profile) -> Around | None:
+def read_surroundings(facts: Documents, turn: Turn, profile: Profile) -> Surroundings | None:
     """What lies around an agent that acts for itself: one read, and a second for unread events.
 
     None for turns that others asked for, and for those on behalf of peers or of the public: these
@@ -50,18 +50,18 @@ def look_around(facts: Facts, turn: Turn, profile: Profile) -> Around | None:
     signs = single[VITALS].read(VitalSigns) if VITALS in single else None
     working, outlook = single.get(WORKING), single.get(OUTLOOK)
     expected = single.get(EXPECTATIONS)
-    return Around(
+    return Surroundings(
         signs=signs,
         goals=tuple(goals[key].read(Goal) for key in dict.fromkeys(opened) if key in goals),
         working=None if working is None else working.read(WorkingMemory),
-        outlook=Outlook() if outlook is None else outlook.read(Outlook),
+        outlook=SalientBeliefs() if outlook is None else outlook.read(SalientBeliefs),
         capability=(Expectations() if expected is None else expected.read(Expectations)).capability,
         events=_unread(facts, turn, signs),
         served=next((goals[key] for key in serves if key in goals), None),
     )
 
 
-def _unread(facts: Facts, turn: Turn, signs: VitalSigns | None) -> tuple[Happening, ...]:
+def _unread(facts: Documents, turn: Turn, signs: VitalSigns | None) -> tuple[AgentEvent, ...]:
     """Events are looked at by the heartbeat itself, and not by the work that it began.
 
     Those from the first one in others' words on are left for a turn that no channel hears.
@@ -69,16 +69,16 @@ def _unread(facts: Facts, turn: Turn, signs: VitalSigns | None) -> tuple[Happeni
     looks = turn.trigger is Trigger.HEARTBEAT and turn.task is None
     if not looks or signs is None or signs.unread == 0:
         return ()
-    page: tuple[Fact, ...] = facts.page(
+    page: tuple[Document, ...] = facts.page(
         turn.agent_id, HAPPENING, after=signs.read_to, limit=EVENTS_READ
     )
-    events = tuple(fact.read(Happening) for fact in page)
+    events = tuple(fact.read(AgentEvent) for fact in page)
     if turn.channel is None:
         return events
     return tuple(takewhile(lambda event: not event.tainted, events))
 
 
-def foreign(around: Around | None) -> bool:
+def has_foreign_words(around: Surroundings | None) -> bool:
     """Whether what an agent is told of its surroundings has words from outside."""
     if around is None:
         return False
@@ -86,7 +86,9 @@ def foreign(around: Around | None) -> bool:
     return noted or any(event.tainted for event in around.events)
 
 
-def orientation(work: Work, around: Around, now: datetime, memory_used: int = 0) -> str:
+def orientation_text(
+    work: TurnWork, around: Surroundings, now: datetime, memory_used: int = 0
+) -> str:
     """What an agent that acts of its own accord is told of what it found.
 
     `memory_used` are the tokens of its share of memory that core memories take.
@@ -95,7 +97,7 @@ def orientation(work: Work, around: Around, now: datetime, memory_used: int = 0)
     autonomy, hours = work.runtime.rules.autonomy, agent.heartbeat.active_hours
     woke = next((line for line in work.history if line.sequence == turn.trigger_line), None)
     beats = turn.trigger is Trigger.HEARTBEAT
-    moment = Moment(
+    moment = WakingMoment(
         language=agent.language,
         now=now,
         zone="UTC" if hours is None else hours.zone,
@@ -111,7 +113,7 @@ def orientation(work: Work, around: Around, now: datetime, memory_used: int = 0)
     return "\n\n".join((instruction_text(agent.language, instructions, Authority.OWNER, ""), told))
 
 
-def _budget(work: Work, agent: Agent) -> str:
+def _budget(work: TurnWork, agent: Agent) -> str:
     limits = work.limits
     day = limits.agent_day(agent.day_limit_micro_usd) / _MILLION
     left = max(limits.turn_micro_usd - work.turn.spent, 0) / _MILLION

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from opencrab.domain.agents.event import Happening
+from opencrab.domain.agents.event import AgentEvent
 from opencrab.domain.agents.soul import Drives
 from opencrab.domain.autonomy.settings import Autonomy
-from opencrab.domain.goals.goal import Goal, Receipt
+from opencrab.domain.goals.goal import ActionReceipt, Goal
 from opencrab.domain.goals.priority import Score
 from opencrab.domain.goals.selection import rank_goals
-from opencrab.domain.memory.peer import Peer, trust
+from opencrab.domain.memory.peer import Peer, peer_trust
 from opencrab.domain.memory.salient_beliefs import BriefBelief
 from opencrab.domain.value import Language
-from opencrab.engine.turn.prompt.truncation import truncate_lines
-from opencrab.engine.turn.prompt_cache import Around
+from opencrab.engine.turn.prompt.truncation import truncate_prompt_lines
+from opencrab.engine.turn.prompt_cache import Surroundings
 from opencrab.ports.turn.action import one_line
 
 GOALS, EVENTS, RECEIPTS = 5, 10, 5
@@ -31,7 +31,7 @@ RECENT_PART = 4
 
 
 @dataclass(frozen=True)
-class Moment:
+class WakingMoment:
     """Who woke, when and why, and whether foreign words are in this turn already."""
 
     language: Language
@@ -95,13 +95,15 @@ _WORDS = {
 
 
 def render_surroundings(
-    around: Around, moment: Moment, autonomy: Autonomy, memory_used: int = 0
+    around: Surroundings, moment: WakingMoment, autonomy: Autonomy, memory_used: int = 0
 ) -> str:
     """What an agent is told when it wakes; `memory_used` tokens of memory are told elsewhere."""
     shares, language = autonomy.shares, moment.language
-    goals = truncate_lines(_goals(around, moment), shares.world // 2, language)
-    events = truncate_lines(_events(around.events, moment), shares.world // 2, language)
-    recent = truncate_lines(_recent(around.goals, moment), shares.recent // RECENT_PART, language)
+    goals = truncate_prompt_lines(_goals(around, moment), shares.world // 2, language)
+    events = truncate_prompt_lines(_events(around.events, moment), shares.world // 2, language)
+    recent = truncate_prompt_lines(
+        _recent(around.goals, moment), shares.recent // RECENT_PART, language
+    )
     parts = (
         _head(around, moment, autonomy),
         goals,
@@ -113,7 +115,7 @@ def render_surroundings(
     return "\n".join(part for part in parts if part)
 
 
-def _head(around: Around, moment: Moment, autonomy: Autonomy) -> str:
+def _head(around: Surroundings, moment: WakingMoment, autonomy: Autonomy) -> str:
     words = _WORDS[moment.language]
     here = moment.now.astimezone(ZoneInfo(moment.zone))
     rows = [_HEAD[moment.language]]
@@ -128,7 +130,7 @@ def _head(around: Around, moment: Moment, autonomy: Autonomy) -> str:
     return "\n".join(rows)
 
 
-def _goals(around: Around, moment: Moment) -> str:
+def _goals(around: Surroundings, moment: WakingMoment) -> str:
     words = _WORDS[moment.language]
     order = rank_goals(around.goals, around.capability, moment.drives, moment.now)
     rows = [_goal(goal, score, moment) for goal, score in order[:GOALS]]
@@ -137,7 +139,7 @@ def _goals(around: Around, moment: Moment) -> str:
     return _titled_list(words["goals"], rows)
 
 
-def _goal(goal: Goal, score: Score, moment: Moment) -> str:
+def _goal(goal: Goal, score: Score, moment: WakingMoment) -> str:
     words = _WORDS[moment.language]
     terms = (
         score.urgency,
@@ -153,7 +155,7 @@ def _goal(goal: Goal, score: Score, moment: Moment) -> str:
     return f"- {goal.id} {score.priority:.2f} = {sum_of} [{kind}]{due} {told}"
 
 
-def _events(events: tuple[Happening, ...], moment: Moment) -> str:
+def _events(events: tuple[AgentEvent, ...], moment: WakingMoment) -> str:
     words = _WORDS[moment.language]
     rows = list[str]()
     if len(events) > EVENTS:
@@ -167,22 +169,24 @@ def _events(events: tuple[Happening, ...], moment: Moment) -> str:
     return _titled_list(words["events"], rows)
 
 
-def _memory(around: Around, moment: Moment, autonomy: Autonomy, room: int) -> str:
+def _memory(around: Surroundings, moment: WakingMoment, autonomy: Autonomy, room: int) -> str:
     """Notes in half of the room at most, peers in a quarter, and beliefs in what is left."""
     words, language, working = _WORDS[moment.language], moment.language, around.working
     notes = f"{words['working']}\n{working.text}" if working is not None and working.text else ""
-    notes = truncate_lines(notes, room // 2, language)
-    peers = truncate_lines(_peers(around.outlook.peers, moment, autonomy), room // 4, language)
+    notes = truncate_prompt_lines(notes, room // 2, language)
+    peers = truncate_prompt_lines(
+        _peers(around.outlook.peers, moment, autonomy), room // 4, language
+    )
     left = room // 2 if notes else room - (room // 4 if peers else 0)
     left -= room // 4 if notes and peers else 0
-    beliefs = truncate_lines(_beliefs(around.outlook.beliefs, moment), left, language)
+    beliefs = truncate_prompt_lines(_beliefs(around.outlook.beliefs, moment), left, language)
     return "\n".join(part for part in (beliefs, peers, notes) if part)
 
 
-def _peers(peers: tuple[Peer, ...], moment: Moment, autonomy: Autonomy) -> str:
+def _peers(peers: tuple[Peer, ...], moment: WakingMoment, autonomy: Autonomy) -> str:
     """Peers by trust; interests that came of foreign words are told to tainted turns only."""
     words = _WORDS[moment.language]
-    known = [(trust(peer, moment.now, autonomy.peer_prior), peer) for peer in peers]
+    known = [(peer_trust(peer, moment.now, autonomy.peer_prior), peer) for peer in peers]
     known.sort(key=lambda each: -each[0])
     rows = list[str]()
     for trusted, peer in known:
@@ -200,14 +204,14 @@ def _peers(peers: tuple[Peer, ...], moment: Moment, autonomy: Autonomy) -> str:
     return _titled_list(words["peers"], rows)
 
 
-def _beliefs(beliefs: tuple[BriefBelief, ...], moment: Moment) -> str:
+def _beliefs(beliefs: tuple[BriefBelief, ...], moment: WakingMoment) -> str:
     """Beliefs; those that came of foreign words are told to tainted turns only."""
     told = (belief for belief in beliefs if moment.tainted or not belief.tainted)
     rows = [f"- {belief.confidence:.2f} {one_line(belief.claim, 200)}" for belief in told]
     return _titled_list(_WORDS[moment.language]["beliefs"], rows)
 
 
-def _recent(goals: tuple[Goal, ...], moment: Moment) -> str:
+def _recent(goals: tuple[Goal, ...], moment: WakingMoment) -> str:
     """Deeds; paths that a goal with foreign words was given are told to tainted turns only."""
     rows = list[str]()
     for goal in goals:
@@ -217,13 +221,13 @@ def _recent(goals: tuple[Goal, ...], moment: Moment) -> str:
     return _titled_list(_WORDS[moment.language]["recent"], rows[-RECEIPTS:])
 
 
-def _receipts(goal: Goal) -> Iterable[Receipt]:
+def _receipts(goal: Goal) -> Iterable[ActionReceipt]:
     yield from goal.receipts
     for task in goal.tasks:
         yield from task.receipts
 
 
-def _at(moment: datetime | None, here: Moment) -> str:
+def _at(moment: datetime | None, here: WakingMoment) -> str:
     return "" if moment is None else f"{moment.astimezone(ZoneInfo(here.zone)):%m-%d %H:%M}"
 
 

@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.agents.agent import Agent, Profile, selectable_by
+from opencrab.domain.agents.agent import Agent, Profile, selectable_aliases
 from opencrab.domain.autonomy.settings import Shares
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.goals.goal import task_message
 from opencrab.domain.memory.memory import CoreMemory
-from opencrab.domain.models.routing import Basis, ModelChosen, Routing, Use
+from opencrab.domain.models.routing import ModelChosen, Routing, RoutingBasis, Use
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.value import Language
 from opencrab.engine.phrases import phrase
-from opencrab.engine.turn.prompt.truncation import truncate_lines
-from opencrab.engine.turn.work import Look, Work
+from opencrab.engine.turn.prompt.truncation import truncate_prompt_lines
+from opencrab.engine.turn.work import PreCallState, TurnWork
 from opencrab.ports.turn.action import one_line
 
 CORE_BYTES = 4_096
@@ -91,7 +91,7 @@ def system_text(
     if shares is not None:
         who = _in_order(who, shares.identity, language)
         used = estimated_tokens(_RULES[language]) + estimated_tokens(place)
-        skills = truncate_lines(skills, max(shares.rules - used, 0), language)
+        skills = truncate_prompt_lines(skills, max(shares.rules - used, 0), language)
     return _RULES[language].format(
         name=profile.soul.persona_name,
         identity=who[0],
@@ -105,18 +105,18 @@ def _in_order(texts: Sequence[str], room: int, language: Language) -> list[str]:
     """The texts as far as they fit, each in the room that those before it have left."""
     kept = list[str]()
     for text in texts:
-        kept.append(truncate_lines(text, max(room, 0), language))
+        kept.append(truncate_prompt_lines(text, max(room, 0), language))
         room -= estimated_tokens(kept[-1])
     return kept
 
 
-def volatile(work: Work, look: Look) -> str:
+def volatile_text(work: TurnWork, look: PreCallState) -> str:
     """What changes from call to call, kept behind everything that a cache could hold."""
     turn = work.turn
     now = look.at.strftime("%Y-%m-%d %H:%M UTC")
     left = max(work.limits.turn_micro_usd - turn.spent, 0) / 1_000_000
     routing = work.runtime.models.routing
-    models = models_note(work.profile.agent, routing, look.basis, work.transcript.choices)
+    models = models_prompt_note(work.profile.agent, routing, look.basis, work.transcript.choices)
     door = turn.channel.target if turn.channel else turn.source.value
     if work.profile.agent.language is Language.JA:
         return (
@@ -129,8 +129,8 @@ def volatile(work: Work, look: Look) -> str:
     )
 
 
-def models_note(
-    agent: Agent, routing: Routing, basis: Basis, choices: Sequence[ModelChosen] = ()
+def models_prompt_note(
+    agent: Agent, routing: Routing, basis: RoutingBasis, choices: Sequence[ModelChosen] = ()
 ) -> str:
     """Which model the agent thinks with for which use, and which it may choose: 300 bytes."""
     uses: dict[str, list[str]] = {}
@@ -143,7 +143,7 @@ def models_note(
         model if everything else f"{'+'.join(named)}={model}" for model, named in uses.items()
     )
     note = f" / models: {told}"
-    selectable = selectable_by(agent, routing)
+    selectable = selectable_aliases(agent, routing)
     if selectable:
         note += f"; select_llm: {' '.join(selectable)}"
     if len(note.encode()) <= _MODELS_NOTE_BYTES:
@@ -151,7 +151,7 @@ def models_note(
     return note.encode()[: _MODELS_NOTE_BYTES - 3].decode(errors="ignore") + "…"
 
 
-def goal_note(work: Work) -> str:
+def goal_note(work: TurnWork) -> str:
     """What the turn serves, for turns that carry a goal out; "" for all others."""
     goal, language = work.served, work.profile.agent.language
     if goal is None or goal.status.is_end:
@@ -191,7 +191,7 @@ def instruction_text(language: Language, text: str, authority: Authority, giver:
     return f"[{other[language].format(named=named)}] {text}"
 
 
-def omission_note(language: Language, count: int, topics: Sequence[str] = ()) -> str:
+def omitted_history_note(language: Language, count: int, topics: Sequence[str] = ()) -> str:
     """Says how much of the history is not shown, and what the newest of it was about."""
     if language is Language.JA:
         note = f"[これより前の{count}行は省略されています]"
@@ -202,13 +202,13 @@ def omission_note(language: Language, count: int, topics: Sequence[str] = ()) ->
     return "\n".join((note, more, *topics)) if topics else note
 
 
-def named_topic(summary_id: str, day: str, title: str, language: Language) -> str:
+def summary_title_line(summary_id: str, day: str, title: str, language: Language) -> str:
     """A line that names a summary; words from outside are left for who opens it."""
     hidden = {Language.JA: "(外部の発言を含む)", Language.EN: "(with words from outside)"}
     return f"{summary_id} {day}: {title or hidden[language]}"
 
 
-def core_text(memories: Sequence[CoreMemory], language: Language, most_tokens: int) -> str:
+def core_memory_text(memories: Sequence[CoreMemory], language: Language, most_tokens: int) -> str:
     """What an agent never loses sight of, in the order in which its mind holds it.
 
     They are facts and no orders; the first that does not fit ends the list.

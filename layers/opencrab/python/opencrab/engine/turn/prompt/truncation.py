@@ -8,7 +8,7 @@ _CHARACTER = 1.65
 """Most tokens that the estimate counts for one character."""
 
 
-def truncate_lines(text: str, most_tokens: int, language: Language) -> str:
+def truncate_prompt_lines(text: str, most_tokens: int, language: Language) -> str:
     """As many whole lines as fit, and a word that there are more; "" where there is no room.
 
     A line that would leave half of the room empty is cut itself.

@@ -6,7 +6,7 @@ import typer
 
 from opencrab.domain.errors import Invalid
 from opencrab.gateways.cli.agents.soul_option import TRAITS_HELP, with_persona, with_traits
-from opencrab.gateways.cli.language.sentences import Speech, Tongue
+from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog
 from opencrab.gateways.cli.terminal.arguments import AgentName, Yes
 from opencrab.gateways.cli.terminal.command import command, command_with, parameter
 from opencrab.gateways.cli.terminal.input import ask, ask_needed, ask_one_of, confirm
@@ -16,7 +16,7 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 _DRAFT = {
     **parameter("name", str | None, help="The agent's name."),
     **parameter("persona", str | None, help="Who it is, in a few words."),
-    **parameter("language", Tongue | None, help="The language that the agent speaks."),
+    **parameter("language", CliLanguage | None, help="The language that the agent speaks."),
     **parameter("purpose", str | None, help="What it is there for, in one sentence."),
     **parameter("traits", str | None, help=TRAITS_HELP),
     **parameter("model", str | None, help="provider:model, or 'default'."),
@@ -115,11 +115,11 @@ def retire_agent(
 
 def create_by_dialogue(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
     """Ask for what an agent needs, in the language that is chosen first."""
-    tongues = [tongue.value for tongue in Tongue]
+    tongues = [tongue.value for tongue in CliLanguage]
     guess = draft.get("language") or terminal.options.language
     question = terminal.words("ask_language")
     language = ask_one_of(terminal, question, tongues, default=str(guess))
-    words = Speech(Tongue(language))
+    words = SentenceCatalog(CliLanguage(language))
     name = ask_needed(terminal, words("ask_name"))
     persona = draft.get("persona") or ask(words("ask_persona"))
     purpose = draft.get("purpose") or ask(words("ask_purpose"))

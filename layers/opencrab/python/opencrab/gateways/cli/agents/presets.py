@@ -15,9 +15,12 @@ if TYPE_CHECKING:
 @command
 def seed_population(terminal: Terminal) -> None:
     """Make the eight founders, once."""
-    from opencrab.engine.agents.presets import founders
+    from opencrab.engine.agents.presets import founder_presets
 
-    _tell(terminal, {each.key: _create_preset_agent(terminal, each, None) for each in founders()})
+    _tell(
+        terminal,
+        {each.key: _create_preset_agent(terminal, each, None) for each in founder_presets()},
+    )
 
 
 @command
@@ -28,7 +31,7 @@ def seed_agent(
     name: Annotated[str | None, option("What the agent is called.")] = None,
 ) -> None:
     """Make one agent from a preset."""
-    from opencrab.engine.agents.presets import preset as found
+    from opencrab.engine.agents.presets import find_preset as found
 
     _tell(terminal, {preset: _create_preset_agent(terminal, found(preset), name)})
 
@@ -55,9 +58,9 @@ def _create_preset_agent(
 
     None where there is one already that is not quite the same any more.
     """
-    from opencrab.engine.agents.presets import draft_agent
+    from opencrab.engine.agents.presets import agent_from_preset
 
-    draft = draft_agent(each, _language(terminal), name)
+    draft = agent_from_preset(each, _language(terminal), name)
     key = f"seed-{each.key}-{(name or '').encode().hex()[:40]}"
     body = draft.model_dump(mode="json", exclude_unset=True)
     try:

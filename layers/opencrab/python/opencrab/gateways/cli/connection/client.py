@@ -12,7 +12,7 @@ import httpx
 from opencrab.domain import errors
 from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.gateways.cli.connection.address import ServerAddress
-from opencrab.gateways.cli.language.sentences import Speech
+from opencrab.gateways.cli.language.sentences import SentenceCatalog
 
 PAGE = 100
 SECONDS = 15.0
@@ -57,7 +57,11 @@ class Client:
     """Speaks to one server with one key."""
 
     def __init__(
-        self, address: ServerAddress, words: Speech, *, transport: httpx.BaseTransport | None = None
+        self,
+        address: ServerAddress,
+        words: SentenceCatalog,
+        *,
+        transport: httpx.BaseTransport | None = None,
     ) -> None:
         self.address = address
         self.dated: str | None = None

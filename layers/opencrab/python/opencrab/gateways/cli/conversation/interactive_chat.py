@@ -24,7 +24,7 @@ _SHOWN_BEFORE = 6
 _SHOWN_ON_REQUEST = 30
 
 
-class Left(Exception):
+class DialogueLeft(Exception):
     """The person leaves."""
 
 
@@ -71,7 +71,7 @@ class Dialogue:
         with line_editing(state / "opencrab" / "chat_history"):
             try:
                 self._talk()
-            except (EOFError, KeyboardInterrupt, Left):
+            except (EOFError, KeyboardInterrupt, DialogueLeft):
                 self._terminal.line()
         self._dim(self._words("bye", id=self._session["id"]))
 
@@ -83,7 +83,7 @@ class Dialogue:
             except KeyboardInterrupt:
                 self._terminal.line()
                 if interrupted:
-                    raise Left from None
+                    raise DialogueLeft from None
                 interrupted = True
                 self._dim(self._words("interrupt_again"))
                 continue
@@ -128,7 +128,7 @@ class Dialogue:
                     return
             except KeyboardInterrupt:
                 if interrupted:
-                    raise Left from None
+                    raise DialogueLeft from None
                 interrupted = stop = True
                 self._dim(self._words("stopping"))
 
@@ -207,7 +207,7 @@ class Dialogue:
         self._recall(_SHOWN_ON_REQUEST)
 
     def _quit(self) -> None:
-        raise Left
+        raise DialogueLeft
 
     def _new(self) -> None:
         self._session = open_session(self._terminal, self._agent)

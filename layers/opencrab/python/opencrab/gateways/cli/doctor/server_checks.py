@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Any
 
-from opencrab.gateways.cli.language.sentences import Speech
+from opencrab.gateways.cli.language.sentences import SentenceCatalog
 from opencrab.gateways.cli.terminal.amounts import exact
 
 LARGEST_SKEW_SECONDS = 60
@@ -39,7 +39,9 @@ class Finding:
     cure: str = ""
 
 
-def of_setup(words: Speech, setup: Mapping[str, Any], now: datetime | None) -> Iterator[Finding]:
+def of_setup(
+    words: SentenceCatalog, setup: Mapping[str, Any], now: datetime | None
+) -> Iterator[Finding]:
     """Everything that a server says of its setup, at its own time `now`, where that is known."""
     home = _table(setup, "home")
     if home:
@@ -52,7 +54,9 @@ def of_setup(words: Speech, setup: Mapping[str, Any], now: datetime | None) -> I
         yield Finding("setup", CheckVerdict.NOTE, detail)
 
 
-def of_clocks(words: Speech, here: datetime | None, there: datetime | None) -> Iterator[Finding]:
+def of_clocks(
+    words: SentenceCatalog, here: datetime | None, there: datetime | None
+) -> Iterator[Finding]:
     """How far apart this computer's clock and the server's are, where both are known."""
     if here is None or there is None:
         return
@@ -77,7 +81,7 @@ def moment_of(text: object) -> datetime | None:
     return None
 
 
-def _of_model(words: Speech, model: Mapping[str, Any], home: Mapping[str, Any]) -> Finding:
+def _of_model(words: SentenceCatalog, model: Mapping[str, Any], home: Mapping[str, Any]) -> Finding:
     name = str(model.get("default") or "")
     if not name:
         return Finding("model", CheckVerdict.WRONG, words("model_none"), _model_cure(words, home))
@@ -89,7 +93,7 @@ def _of_model(words: Speech, model: Mapping[str, Any], home: Mapping[str, Any]) 
     return Finding("model", CheckVerdict.WELL, f"{name} {notes}".strip())
 
 
-def _model_cure(words: Speech, home: Mapping[str, Any]) -> str:
+def _model_cure(words: SentenceCatalog, home: Mapping[str, Any]) -> str:
     """A deployment takes keys from where its secrets are; a local home from the environment."""
     place = str(home.get("secrets") or "")
     if place.startswith("ssm:"):
@@ -99,7 +103,7 @@ def _model_cure(words: Speech, home: Mapping[str, Any]) -> str:
     return words("model_cure")
 
 
-def _of_budget(words: Speech, budget: Mapping[str, Any]) -> Iterator[Finding]:
+def _of_budget(words: SentenceCatalog, budget: Mapping[str, Any]) -> Iterator[Finding]:
     numbers: dict[str, Any] = {name: budget.get(name) for name in _BUDGETS}
     if not all(isinstance(number, int | float) for number in numbers.values()):
         return
@@ -121,14 +125,16 @@ def _of_budget(words: Speech, budget: Mapping[str, Any]) -> Iterator[Finding]:
     yield Finding("budget", CheckVerdict.WELL, detail)
 
 
-def _budget_cure(words: Speech, name: str, *, at_run_time: bool) -> str:
+def _budget_cure(words: SentenceCatalog, name: str, *, at_run_time: bool) -> str:
     """The settings do not touch what was set at run time."""
     if at_run_time:
         return words("budget_raise_cure", limit=name.removesuffix("_usd"))
     return words("budget_none_cure", variable=f"OPENCRAB_BUDGET__{name.upper()}")
 
 
-def _of_heartbeat(words: Speech, heartbeat: Any, now: datetime | None) -> Iterator[Finding]:
+def _of_heartbeat(
+    words: SentenceCatalog, heartbeat: Any, now: datetime | None
+) -> Iterator[Finding]:
     if not isinstance(heartbeat, Mapping):
         return
     last = moment_of(heartbeat.get("at"))
@@ -143,7 +149,7 @@ def _of_heartbeat(words: Speech, heartbeat: Any, now: datetime | None) -> Iterat
             yield Finding("heartbeat", CheckVerdict.WELL, detail)
 
 
-def _facts(words: Speech, home: Mapping[str, Any]) -> str:
+def _facts(words: SentenceCatalog, home: Mapping[str, Any]) -> str:
     """A home in one line: its kind, and whatever else it says of itself in plain values."""
     kind = words.term(str(home.get("kind") or "?"))
     plain = {name: value for name, value in home.items() if isinstance(value, str | int)}

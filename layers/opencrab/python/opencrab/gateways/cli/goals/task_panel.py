@@ -11,7 +11,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from opencrab.gateways.cli.language.sentences import Speech
+from opencrab.gateways.cli.language.sentences import SentenceCatalog
 from opencrab.gateways.cli.terminal.amounts import money
 from opencrab.gateways.cli.terminal.tables import indent
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -37,13 +37,13 @@ _THOUGHT = 300
 _RESULT = 200
 
 
-def status_of(words: Speech, task: TaskView) -> str:
+def status_of(words: SentenceCatalog, task: TaskView) -> str:
     """Where a task stands, in a word."""
     key = _STATUSES.get(task["status"])
     return words(key) if key else str(task["status"])
 
 
-def place_of(words: Speech, task: TaskView) -> str:
+def place_of(words: SentenceCatalog, task: TaskView) -> str:
     """For whom a task in line waits; nothing for others."""
     front = task["behind"]
     if front is None:
@@ -51,7 +51,7 @@ def place_of(words: Speech, task: TaskView) -> str:
     return words("task_behind", id=front["id"], name=front["name"], status=status_of(words, front))
 
 
-def panel(words: Speech, task: TaskView, deeds: list[TaskView]) -> Panel:
+def panel(words: SentenceCatalog, task: TaskView, deeds: list[TaskView]) -> Panel:
     """A task's plan, what is done now, the last of what was done, and what the agent thinks."""
     title = Text(clean(f"{task['id']} {task['name']} "), style="bold")
     style = _COLOURS.get(task["status"], "cyan")
@@ -84,7 +84,7 @@ def draw_task(terminal: Terminal, task: TaskView, *, details: bool = False) -> N
         terminal.draw(indent(_thinking_text(words, task)))
 
 
-def figures(words: Speech, task: TaskView) -> str:
+def figures(words: SentenceCatalog, task: TaskView) -> str:
     """How far it has come, in numbers."""
     numbers = {
         "step": task["step"],
@@ -101,7 +101,9 @@ def _is_over(task: TaskView) -> bool:
     return task["status"] in {"completed", "abandoned"}
 
 
-def _rows(words: Speech, task: TaskView, deeds: list[TaskView]) -> Iterator[RenderableType]:
+def _rows(
+    words: SentenceCatalog, task: TaskView, deeds: list[TaskView]
+) -> Iterator[RenderableType]:
     head = Table.grid(padding=(0, 1))
     bar = ProgressBar(total=100, completed=task["completion"], width=_BAR)
     head.add_row(bar, Text(f"{task['completion']}%", style="bold"), Text(figures(words, task)))
@@ -123,14 +125,14 @@ def _rows(words: Speech, task: TaskView, deeds: list[TaskView]) -> Iterator[Rend
         yield _thinking_text(words, task)
 
 
-def mark_of(words: Speech, part: TaskView) -> str:
+def mark_of(words: SentenceCatalog, part: TaskView) -> str:
     """What is to be known of a task behind its name: why it failed, or that nothing shows it."""
     if part["status"] == "done" and not part["confirmed"]:
         return f" ({words('unconfirmed')})"
     return f" / {part['cause']}" if part["cause"] else ""
 
 
-def _plan(words: Speech, task: TaskView) -> Iterator[Text]:
+def _plan(words: SentenceCatalog, task: TaskView) -> Iterator[Text]:
     for part in task["tasks"]:
         style = "bold" if part["status"] == "active" else _STYLES.get(part["status"], "")
         mark = _TASK_MARKS.get(part["status"], "·")
@@ -155,12 +157,12 @@ def _tool_call_lines(deed: TaskView) -> Iterator[str]:
         yield f"→ {deed['result']}"
 
 
-def _question(words: Speech, asked: TaskView) -> Iterator[Text]:
+def _question(words: SentenceCatalog, asked: TaskView) -> Iterator[Text]:
     yield Text(words("task_asks", what=visible(asked["what"])), style="yellow")
     if asked["touches"]:
         yield Text(words("task_touches", touches=visible(asked["touches"])), style="yellow")
 
 
-def _thinking_text(words: Speech, task: TaskView) -> Text:
+def _thinking_text(words: SentenceCatalog, task: TaskView) -> Text:
     text = words("task_thinks", text=truncate_line(task["thinking"], _THOUGHT))
     return Text(text, style="italic dim")

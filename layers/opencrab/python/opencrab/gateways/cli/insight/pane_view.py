@@ -8,7 +8,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from opencrab.gateways.cli.language.sentences import Speech
+from opencrab.gateways.cli.language.sentences import SentenceCatalog
 from opencrab.gateways.cli.terminal.amounts import money
 from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.tables import fact_table
@@ -54,7 +54,7 @@ def _truncate_lines(text: str) -> Text:
     return Text("\n".join(truncate_line(line, _LINE) for line in text.splitlines()))
 
 
-def _plan(words: Speech, plan: dict[str, Any], *, unfolded: bool) -> Text:
+def _plan(words: SentenceCatalog, plan: dict[str, Any], *, unfolded: bool) -> Text:
     """The purpose and the open goals, folded unless somebody wants to see their tasks."""
     rows = [f"{words('view_purpose')}: {plan['purpose']}"] if plan["purpose"] else []
     for goal in plan["goals"]:
@@ -72,7 +72,7 @@ def _row(row: str) -> str:
     return " " * indent + truncate_line(row, _LINE)
 
 
-def _inspection_rows(words: Speech, seen: dict[str, Any]) -> Iterator[Pair]:
+def _inspection_rows(words: SentenceCatalog, seen: dict[str, Any]) -> Iterator[Pair]:
     thought, action, result = seen["thought"], seen["action"], seen["result"]
     yield words("view_judgment"), thought["judgment"]
     yield words("view_intent"), thought["intent"]
@@ -82,7 +82,7 @@ def _inspection_rows(words: Speech, seen: dict[str, Any]) -> Iterator[Pair]:
     yield words("view_result"), f"{status}{result['summary'] or ''}"
 
 
-def _vitals_rows(words: Speech, vitals: dict[str, Any]) -> Iterator[Pair]:
+def _vitals_rows(words: SentenceCatalog, vitals: dict[str, Any]) -> Iterator[Pair]:
     age, errors = vitals["queue_age_seconds"], vitals["error_rate"]
     yield words("vital_queue_age_seconds"), None if age is None else f"{age:.0f} s"
     yield words("vital_last_beat"), moment(vitals["last_beat"])

@@ -29,7 +29,7 @@ def follow(terminal: Terminal, session_id: str, *, thoughts: bool, after: int | 
             return
         name = session["name"] or session["theme"] or session_id
         terminal.dim(terminal.words("watch_title", name=name))
-        teller = Teller(terminal)
+        teller = EventPrinter(terminal)
         for event in told:
             teller.tell(event)
     except KeyboardInterrupt:
@@ -61,7 +61,7 @@ def _newest(terminal: Terminal, session_id: str) -> int:
     return max((int(line["sequence"]) for line in found["items"]), default=0)
 
 
-class Teller:
+class EventPrinter:
     """Draws events for a person, each line when all of it has come."""
 
     def __init__(self, terminal: Terminal) -> None:

@@ -332,8 +332,8 @@ _LIMITS = ("mean", "low", "high")
 def _reason(terminal: Terminal, reason: str | None) -> str:
     """The word for why, as the learning report says it."""
     from opencrab.domain.value import Language
-    from opencrab.engine.learning.report.phrases import reason_phrase
+    from opencrab.engine.learning.report.phrases import report_reason_phrase
 
     if not reason:
         return ""
-    return reason_phrase(reason, Language(terminal.options.language.value))
+    return report_reason_phrase(reason, Language(terminal.options.language.value))

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from opencrab.domain.errors import Conflict
-from opencrab.domain.statistics.confidence import estimate, sums
+from opencrab.domain.statistics.confidence import estimate_mean, moment_sums
 from opencrab.gateways.cli.learning.model_trial_tasks import TrialTask
 from opencrab.gateways.cli.terminal.exchange import Exchange, patience_of
 from opencrab.gateways.cli.terminal.lookup import AgentView
@@ -156,7 +156,7 @@ class Trial:
 
 def _totals(tasks: Sequence[Found], rows: Sequence[Found]) -> Found:
     scores = [task["score"] for task in tasks if task["score"] is not None]
-    known = estimate(sums(scores))
+    known = estimate_mean(moment_sums(scores))
     times = [task["latency_ms"] for task in tasks if task["latency_ms"] is not None]
     return {
         "score": None if known is None else known.model_dump(),

@@ -41,15 +41,16 @@ def simulate_learning(
     lying: Annotated[bool, option("Models praise themselves the more the worse they are.")] = False,
 ) -> None:
     """Try what agents learn by on a made-up world whose truth is known, without any model."""
-    from opencrab.engine.simulation.learning.scores import together
-    from opencrab.engine.simulation.learning.trial import schooling
+    from opencrab.engine.simulation.learning.scores import combine_lessons
+    from opencrab.engine.simulation.learning.trial import run_learning_trial
 
     if not 1 <= seeds <= MOST_SEEDS:
         raise Invalid(f"--seeds must be from 1 to {MOST_SEEDS}", field="seeds")
     found = [
-        schooling(seed + place, nights=nights, turns=turns, lying=lying) for place in range(seeds)
+        run_learning_trial(seed + place, nights=nights, turns=turns, lying=lying)
+        for place in range(seeds)
     ]
-    lessons = together(found).model_dump(mode="json")
+    lessons = combine_lessons(found).model_dump(mode="json")
     worlds = [each.model_dump(mode="json") for each in found]
     if terminal.options.json:
         terminal.json({**(worlds[0] if seeds == 1 else {}), "lessons": lessons})

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from opencrab.gateways.cli.language.sentences import Speech
+from opencrab.gateways.cli.language.sentences import SentenceCatalog
 
 UNKNOWN = "-"
 """What nobody knows; never a zero."""
@@ -17,7 +17,7 @@ def percent(share: float | None) -> str:
     return UNKNOWN if share is None else f"{_PERCENT * share:.0f}%"
 
 
-def format_estimate(words: Speech, estimate: Mapping[str, Any] | None) -> str:
+def format_estimate(words: SentenceCatalog, estimate: Mapping[str, Any] | None) -> str:
     """A mean in percent, with the interval in which the truth lies with 95 %."""
     if estimate is None:
         return UNKNOWN
@@ -25,7 +25,7 @@ def format_estimate(words: Speech, estimate: Mapping[str, Any] | None) -> str:
     return words("percent_between", mean=mean, low=low, high=high)
 
 
-def format_effect(words: Speech, measure: Mapping[str, Any] | None) -> str:
+def format_effect(words: SentenceCatalog, measure: Mapping[str, Any] | None) -> str:
     """By how many points of 100 something changes what turns are worth, with the interval."""
     if measure is None or measure["points"] is None:
         return words("too_little_data")

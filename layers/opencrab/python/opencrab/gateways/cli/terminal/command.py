@@ -12,7 +12,7 @@ import typer
 from typer.models import OptionInfo
 
 from opencrab.domain.errors import OpenCrabError
-from opencrab.gateways.cli.language.sentences import Tongue
+from opencrab.gateways.cli.language.sentences import CliLanguage
 from opencrab.gateways.cli.terminal.options import DATA, Options
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -45,7 +45,9 @@ def common(*, root: bool = False) -> Parameters:
             **variable("OPENCRAB_KEY", "OPENCRAB_OWNER_KEY"),
         ),
         **parameter("data", Path | None, help="The data folder.", **variable("OPENCRAB_DATA")),
-        **parameter("language", Tongue | None, is_eager=True, help="The language of this program."),
+        **parameter(
+            "language", CliLanguage | None, is_eager=True, help="The language of this program."
+        ),
         **parameter("json", bool, "--json", default=False, help="Answer in JSON, for scripts."),
     }
 
@@ -68,7 +70,7 @@ def root_options(given: Mapping[str, Any], outside: Options) -> Options:
         url=given["url"],
         key=given["key"],
         data=given["data"] or DATA,
-        language=given["language"] or Tongue.of(given["locale"]),
+        language=given["language"] or CliLanguage.of(given["locale"]),
         json=given["json"],
         editor=given["editor"],
         state=given["state"],

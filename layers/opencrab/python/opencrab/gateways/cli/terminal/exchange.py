@@ -68,7 +68,7 @@ class Exchange:
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryPolicy:
     """How often an exchange is tried again when the connection is lost, and who is told."""
 
     pause: Callable[[float], object]
@@ -88,13 +88,13 @@ class Patience:
         raise AssertionError("the last try either answers or raises")
 
 
-def patience_of(terminal: Terminal, say: Callable[[str], None]) -> Patience:
+def patience_of(terminal: Terminal, say: Callable[[str], None]) -> RetryPolicy:
     """Patience with a lost connection, which says what it does."""
 
     def tell(attempt: int, error: Unavailable) -> None:
         say(terminal.words("again", why=error.message, attempt=attempt))
 
-    return Patience(terminal.pause, tell)
+    return RetryPolicy(terminal.pause, tell)
 
 
 def check_text(terminal: Terminal, text: str) -> str:

@@ -4,28 +4,28 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from opencrab.gateways.cli.language.sentences import Speech, Tongue
+from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog
 from opencrab.gateways.cli.terminal.options import Options
 
 
 def _translate(page: Any, context: Any) -> None:
     """Put the help of a command, its options and its commands into the user's language."""
-    words = Speech(_tongue(context))
+    words = SentenceCatalog(_tongue(context))
     own_help = page.get_help_option(context)
     for thing in (page, *page.params, own_help, *getattr(page, "commands", {}).values()):
         if getattr(thing, "help", None):
             thing.help = words.help(thing.help)
 
 
-def _tongue(context: Any) -> Tongue:
+def _tongue(context: Any) -> CliLanguage:
     root = context.find_root()
     for place in (context, root):
-        if isinstance(said := place.params.get("language"), Tongue):
+        if isinstance(said := place.params.get("language"), CliLanguage):
             return said
     if isinstance(root.obj, Options):
         return root.obj.language
     locale = next(option for option in root.command.params if option.name == "locale")
-    return Tongue.of(locale.resolve_envvar_value(root))
+    return CliLanguage.of(locale.resolve_envvar_value(root))
 
 
 class BilingualCommand(TyperCommand):

@@ -6,16 +6,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from opencrab.gateways.cli.language.sentences import Tongue
+from opencrab.gateways.cli.language.sentences import CliLanguage
 
 if TYPE_CHECKING:
     from httpx import BaseTransport
 
     from opencrab.domain.models.price_check import NewPrices
     from opencrab.domain.money.budget import Price
-    from opencrab.domain.usage.aws_cost import Sheet
+    from opencrab.domain.usage.aws_cost import PriceSheet
     from opencrab.domain.value import Language
-    from opencrab.engine.simulation.day import Simulated
+    from opencrab.engine.simulation.day import SimulationResult
 
 DATA = Path("data")
 
@@ -85,7 +85,7 @@ class Simulation(Protocol):
 
     def __call__(
         self, agents: int, hours: float, seed: int, language: "Language", /
-    ) -> "Simulated": ...
+    ) -> "SimulationResult": ...
 
 
 @dataclass(frozen=True)
@@ -100,13 +100,13 @@ class Options:
     url: str | None = None
     key: str | None = None
     data: Path = DATA
-    language: Tongue = Tongue.EN
+    language: CliLanguage = CliLanguage.EN
     json: bool = False
     editor: str = "vi"
     state: Path | None = None
     transport: "BaseTransport | None" = None
     pause: Callable[[float], object] | None = None
-    sheet: "Callable[[], Sheet] | None" = None
+    sheet: "Callable[[], PriceSheet] | None" = None
     now: Callable[[], datetime] | None = None
     prices: NewestPrices | None = None
     relay: LaunchRelay | None = None

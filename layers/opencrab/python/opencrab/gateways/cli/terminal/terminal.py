@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
 
-from opencrab.gateways.cli.language.sentences import Speech
+from opencrab.gateways.cli.language.sentences import SentenceCatalog
 from opencrab.gateways.cli.terminal.options import Options
 from opencrab.gateways.cli.terminal.text import clean, json_line
 
@@ -38,9 +38,9 @@ class Terminal:
                 stream.reconfigure(errors="replace")
 
     @cached_property
-    def words(self) -> Speech:
+    def words(self) -> SentenceCatalog:
         """Our sentences in the user's language."""
-        return Speech(self.options.language)
+        return SentenceCatalog(self.options.language)
 
     @cached_property
     def client(self) -> "Client":

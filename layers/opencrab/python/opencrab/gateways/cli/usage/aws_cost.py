@@ -9,7 +9,7 @@ from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 if TYPE_CHECKING:
-    from opencrab.domain.usage.aws_cost import Bill, CostEstimate, MeterCost, Sheet
+    from opencrab.domain.usage.aws_cost import Bill, CostEstimate, MeterCost, PriceSheet
 
 _MOST_TURNS = 1_000_000_000
 _LONGEST_SECONDS = 300
@@ -34,11 +34,11 @@ def estimate_cost(
     waiting: Annotated[bool, option("Clients wait for the answer (Prefer: wait).")] = False,
 ) -> None:
     """Estimate what an installation on AWS costs, without the model's tokens."""
-    from opencrab.domain.usage.aws_cost import estimate
+    from opencrab.domain.usage.aws_cost import estimate_aws_cost
 
     sheet = _sheet(terminal)
     seconds = sheet.model_seconds if model_seconds is None else model_seconds
-    found = estimate(sheet, turns, model_seconds=seconds, waiting=waiting)
+    found = estimate_aws_cost(sheet, turns, model_seconds=seconds, waiting=waiting)
     if terminal.options.json:
         given = {"turns": turns, "model_seconds": seconds, "waiting": waiting}
         terminal.json({**_of_sheet(sheet), **given, **_of_estimate(found)})
@@ -61,7 +61,7 @@ def estimate_cost(
     terminal.say("cost_free")
 
 
-def _sheet(terminal: Terminal) -> "Sheet":
+def _sheet(terminal: Terminal) -> "PriceSheet":
     if terminal.options.sheet is None:
         raise Invalid(terminal.words("no_prices"), cure=terminal.words("no_prices_cure"))
     return terminal.options.sheet()
@@ -97,7 +97,7 @@ def _dollars(micro_usd: int) -> str:
     return f"${Decimal(micro_usd) / _MICRO:,.4f}"
 
 
-def _of_sheet(sheet: "Sheet") -> dict[str, Any]:
+def _of_sheet(sheet: "PriceSheet") -> dict[str, Any]:
     return {"region": sheet.region, "as_of": sheet.as_of.isoformat()}
 
 

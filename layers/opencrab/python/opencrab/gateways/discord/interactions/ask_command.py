@@ -14,18 +14,18 @@ from opencrab.domain.discord.community import (
     REPLY,
     InteractionReply,
     Person,
-    authority_of,
-    channel_of,
+    discord_channel,
+    member_authority,
 )
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, Refused
 from opencrab.domain.memory.memory import MEMORY_CHARACTERS
 from opencrab.domain.value import Identifier, Value
-from opencrab.engine.conversation.channel_bindings import settle
-from opencrab.engine.discord.presence import presence_of
-from opencrab.engine.memory.curation import Memories, NewMemory
+from opencrab.engine.conversation.channel_bindings import open_channel_session
+from opencrab.engine.discord.presence import discord_presence
+from opencrab.engine.memory.curation import MemoryCurator, NewMemory
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.admission import admit_message
 from opencrab.gateways.discord.agent_lookup import (
     AgentQuery,
     Seen,
@@ -41,7 +41,7 @@ from opencrab.gateways.discord.text.embeds import cut, plain
 from opencrab.gateways.discord.text.sentences import no_words, quote, say
 from opencrab.ports.clock import Clock
 from opencrab.ports.discord import Payload
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 
 ERRAND = "discord_errand"
 """The kind of these facts; their ids are the interactions'."""
@@ -57,7 +57,7 @@ _CATEGORY = "message_summary"
 _SHOWN = 500
 
 
-class Errand(Value):
+class AskIntent(Value):
     """Which agent was meant, and which session, where one was."""
 
     agent_id: Identifier | None = None
@@ -94,7 +94,7 @@ def remember(asked: AgentQuery, target: Target) -> Payload | None:
     mark = new_fact(
         agent_id, REMEMBERED, asked.reply.id, errand, expires_at=runtime.clock.now() + KEPT
     )
-    memories = Memories(runtime, agent_id, target.author.principal_id, foreign=True)
+    memories = MemoryCurator(runtime, agent_id, target.author.principal_id, foreign=True)
     try:
         memories.add(new, mark)
     except Changed:
@@ -108,13 +108,13 @@ def remember(asked: AgentQuery, target: Target) -> Payload | None:
 
 
 def errand_of(
-    runtime: Runtime, reply: InteractionReply, understood: Callable[[], Errand]
-) -> Errand:
+    runtime: Runtime, reply: InteractionReply, understood: Callable[[], AskIntent]
+) -> AskIntent:
     """What an interaction means: as it was understood at first, whoever asks again."""
     facts = runtime.home.facts
     earlier = facts.get(INSTALLATION_FACTS, ERRAND, reply.id)
     if earlier is not None:
-        return earlier.read(Errand)
+        return earlier.read(AskIntent)
     errand, until = understood(), runtime.clock.now() + KEPT
     kept = new_fact(INSTALLATION_FACTS, ERRAND, reply.id, errand, expires_at=until)
     way = new_fact(INSTALLATION_FACTS, REPLY, reply.id, reply, expires_at=until)
@@ -122,11 +122,13 @@ def errand_of(
         facts.commit(kept, way)
     except Changed:
         stored = facts.get(INSTALLATION_FACTS, ERRAND, reply.id)
-        return errand if stored is None else stored.read(Errand)
+        return errand if stored is None else stored.read(AskIntent)
     return errand
 
 
-def understood_anew(facts: Facts, clock: Clock, reply: InteractionReply, errand: Errand) -> Errand:
+def understood_anew(
+    facts: Documents, clock: Clock, reply: InteractionReply, errand: AskIntent
+) -> AskIntent:
     """Keep another meaning of an interaction of which nothing was done yet."""
     until = clock.now() + KEPT
     fact = new_fact(INSTALLATION_FACTS, ERRAND, reply.id, errand, expires_at=until)
@@ -156,12 +158,12 @@ def _admit(
         )
 
 
-def _open_session_errand(asked: AgentQuery, seen: Seen) -> Errand:
-    session = settle(asked.runtime, place_of(asked), opening(asked, seen))
-    return Errand(agent_id=seen[0].agent.id, session_id=session.id)
+def _open_session_errand(asked: AgentQuery, seen: Seen) -> AskIntent:
+    session = open_channel_session(asked.runtime, place_of(asked), opening(asked, seen))
+    return AskIntent(agent_id=seen[0].agent.id, session_id=session.id)
 
 
-def _into(asked: AgentQuery, errand: Errand, text: str, quoting: Person | None) -> None:
+def _into(asked: AgentQuery, errand: AskIntent, text: str, quoting: Person | None) -> None:
     runtime, reply, person = asked.runtime, asked.reply, asked.person
     agent_id = str(errand.agent_id)
     metadata = {"discord_channel": reply.channel_id}
@@ -174,17 +176,19 @@ def _into(asked: AgentQuery, errand: Errand, text: str, quoting: Person | None) 
         source_id=reply.id,
         principal_id=person.principal_id,
         sender=Sender(id=person.principal_id, name=person.name),
-        authority=authority_of(
-            person, runtime.community, presence_of(runtime.home.facts, agent_id)
+        authority=member_authority(
+            person, runtime.community, discord_presence(runtime.home.facts, agent_id)
         ),
         parts=(TextPart(text=text),),
-        channel=channel_of(reply.channel_id, reply.id, awaited=True),
+        channel=discord_channel(reply.channel_id, reply.id, awaited=True),
         metadata=metadata,
     )
-    admit(runtime, str(errand.session_id), message, taint=quoting is not None, only=(agent_id,))
+    admit_message(
+        runtime, str(errand.session_id), message, taint=quoting is not None, only=(agent_id,)
+    )
 
 
-def _to_remember(asked: AgentQuery) -> Errand:
+def _to_remember(asked: AgentQuery) -> AskIntent:
     seen = first_here(asked)
     if asked.authority(seen[1]) not in {Authority.OWNER, Authority.USER}:
         name = plain(seen[0].identity.name)

@@ -12,15 +12,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from opencrab.domain.discord.community import Presence
-from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
+from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Unavailable
 from opencrab.domain.value import Value
-from opencrab.engine.discord.presence import presences
-from opencrab.engine.models.preferences import current
+from opencrab.engine.discord.presence import discord_presences
+from opencrab.engine.models.preferences import current_preferences
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.discord.agent_lookup import living
 from opencrab.gateways.discord.interactions.acks import CHOICES_ID, CHOICES_KIND
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 
 MOST = 500
@@ -52,7 +52,7 @@ class Choices(Value):
     at: datetime
 
 
-def read(facts: Facts) -> dict[str, Any] | None:
+def read(facts: Documents) -> dict[str, Any] | None:
     """What is kept as the door reads it, or None."""
     fact = _stored_choices(facts)
     return None if fact is None else fact.body
@@ -77,11 +77,11 @@ def refresh_choices(runtime: Runtime) -> bool:
     return False
 
 
-def _stored_choices(facts: Facts) -> Fact | None:
+def _stored_choices(facts: Documents) -> Document | None:
     return facts.get(INSTALLATION_FACTS, CHOICES_KIND, CHOICES_ID)
 
 
-def _is_young(kept: Fact, now: datetime, guilds: tuple[str, ...]) -> bool:
+def _is_young(kept: Document, now: datetime, guilds: tuple[str, ...]) -> bool:
     """Whether it is good for longer; one that another version kept is not."""
     try:
         known = kept.read(Choices)
@@ -91,7 +91,7 @@ def _is_young(kept: Fact, now: datetime, guilds: tuple[str, ...]) -> bool:
 
 
 def _agents(home: Home) -> Iterator[Choice]:
-    at = {presence.agent_id: presence for presence in presences(home.facts)}
+    at = {presence.agent_id: presence for presence in discord_presences(home.facts)}
     for profile in islice(living(home.agents), MOST):
         agent = profile.agent
         channels = _channels(at.get(agent.id))
@@ -120,7 +120,7 @@ def _models(runtime: Runtime) -> Iterator[Choice]:
     """The aliases, then every model of a provider that is set up; some processes know no others."""
     names = list[str]()
     with suppress(Unavailable):
-        current(runtime)
+        current_preferences(runtime)
         names += sorted(runtime.models.routing.aliases)
     if runtime.directory is not None:
         ready = {each.name for each in runtime.directory.providers() if not each.missing}

@@ -9,13 +9,13 @@ from typing import Any
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.approvals.approval import Approval, ApprovalState
-from opencrab.domain.discord.community import KIND, address_of
+from opencrab.domain.discord.community import KIND, discord_address
 from opencrab.domain.errors import Conflict, NotFound, OpenCrabError, Refused, Unavailable
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider
-from opencrab.engine.discord.presence import presence_of
-from opencrab.engine.discord.reactions import may_judge
+from opencrab.engine.discord.presence import discord_presence
+from opencrab.engine.discord.reactions import may_give_feedback
 from opencrab.engine.learning import feedback
 from opencrab.engine.learning.feedback import Thumbs
 from opencrab.gateways.discord.agent_lookup import AgentQuery
@@ -77,22 +77,22 @@ def _decide(asked: AgentQuery, shown: Shown, approval_id: str, *, approved: bool
     """Decide, and close the message; whoever came too late is told so beside it."""
     runtime, person = asked.runtime, asked.person
     try:
-        approval = approvals.find(runtime.home.facts, approval_id)
+        approval = approvals.find_approval(runtime.home.facts, approval_id)
     except NotFound:
         _close(asked, shown, approval_id, say(asked.language, "approval_gone"))
         return None
     is_owner = (
-        asked.authority(presence_of(runtime.home.facts, approval.agent_id)) is Authority.OWNER
+        asked.authority(discord_presence(runtime.home.facts, approval.agent_id)) is Authority.OWNER
     )
     name = f"{person.name} ({person.principal_id})"
     who = Decider(id=person.principal_id, is_owner=is_owner, name=name)
     late: OpenCrabError | None = None
     try:
-        approval = approvals.decide(runtime, approval_id, approved=approved, who=who)
+        approval = approvals.decide_approval(runtime, approval_id, approved=approved, who=who)
     except Refused as error:
         raise Refused(say(asked.language, "approval_refused")) from error
     except Conflict as error:
-        approval, late = approvals.find(runtime.home.facts, approval_id), error
+        approval, late = approvals.find_approval(runtime.home.facts, approval_id), error
     if approval.state is ApprovalState.PENDING:
         raise Conflict(say(asked.language, "approval_busy")) from late
     outcome = _outcome(asked, approval)
@@ -126,14 +126,18 @@ def _feedback(asked: AgentQuery, turn_id: str, thumbs: Thumbs) -> Payload | None
     if not _was_heard_here(asked, turn):
         raise Refused(say(language, "feedback_refused"))
     name = plain(runtime.home.agents.get(turn.agent_id).identity.name)
-    if not may_judge(runtime, asked.person, turn.agent_id):
+    if not may_give_feedback(runtime, asked.person, turn.agent_id):
         raise Refused(say(language, "feedback_public", name=name))
     by, key = asked.person.principal_id, asked.person.id
-    is_owner = asked.authority(presence_of(runtime.home.facts, turn.agent_id)) is Authority.OWNER
+    is_owner = (
+        asked.authority(discord_presence(runtime.home.facts, turn.agent_id)) is Authority.OWNER
+    )
     if not turn.status.is_end:
         raise Conflict(say(language, "feedback_early"))
     try:
-        feedback.give(runtime, turn_id, by=by, thumbs=thumbs, remark="", key=key, by_owner=is_owner)
+        feedback.give_feedback(
+            runtime, turn_id, by=by, thumbs=thumbs, remark="", key=key, by_owner=is_owner
+        )
     except Conflict as error:
         raise Conflict(say(language, "feedback_before")) from error
     return {"content": say(language, "thanks", name=name)}
@@ -142,7 +146,7 @@ def _feedback(asked: AgentQuery, turn_id: str, thumbs: Thumbs) -> Payload | None
 def _was_heard_here(asked: AgentQuery, turn: Turn) -> bool:
     """Whether a turn answered into this channel, where this person may talk to its agent."""
     channel, reply = turn.channel, asked.reply
-    if channel is None or channel.kind != KIND or address_of(channel)[0] != reply.channel_id:
+    if channel is None or channel.kind != KIND or discord_address(channel)[0] != reply.channel_id:
         return False
-    presence = presence_of(asked.runtime.home.facts, turn.agent_id)
+    presence = discord_presence(asked.runtime.home.facts, turn.agent_id)
     return presence is None or presence.may_be_asked(reply.channel_id, reply.guild_id)

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from opencrab.domain.discord.community import InteractionReply, Person
 from opencrab.domain.errors import Invalid
-from opencrab.domain.value import Language, whole
+from opencrab.domain.value import Language, join_surrogates
 from opencrab.gateways.discord.interactions.acks import EPHEMERAL, PUBLIC_COMMANDS, language_of
 
 _NAME = 100
@@ -100,13 +100,13 @@ def parse(body: str) -> Interaction:
 
 def plain(text: str) -> str:
     """Somebody's words, of whole characters and without NUL."""
-    return str(whole(text)).replace("\x00", "")
+    return str(join_surrogates(text)).replace("\x00", "")
 
 
 def name_of(*wanted: str) -> str:
     """The first of these that can be a name: one line of at most 100 characters."""
     for text in wanted:
-        composed = unicodedata.normalize("NFC", str(whole(text)))
+        composed = unicodedata.normalize("NFC", str(join_surrogates(text)))
         kept = (
             " " if unicodedata.category(each) in _INVISIBLE else each
             for each in composed

@@ -6,8 +6,11 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.session import PARTICIPANTS, Session, SessionStatus
 from opencrab.domain.errors import Invalid, NotFound, Refused
 from opencrab.engine.conversation import channel_bindings
-from opencrab.engine.conversation.channel_bindings import session_at, settle
-from opencrab.engine.discord.presence import presence_of
+from opencrab.engine.conversation.channel_bindings import (
+    open_channel_session,
+    session_bound_to_channel,
+)
+from opencrab.engine.discord.presence import discord_presence
 from opencrab.gateways.discord.agent_lookup import (
     AgentQuery,
     is_trusted,
@@ -17,7 +20,7 @@ from opencrab.gateways.discord.agent_lookup import (
     resolve_agent,
     seen_again,
 )
-from opencrab.gateways.discord.interactions.ask_command import Errand, errand_of
+from opencrab.gateways.discord.interactions.ask_command import AskIntent, errand_of
 from opencrab.gateways.discord.text.embeds import cut, plain
 from opencrab.gateways.discord.text.sentences import CONTENT, say
 from opencrab.ports.discord import Payload
@@ -47,7 +50,7 @@ def join(asked: AgentQuery) -> Payload | None:
     """
     errand = errand_of(asked.runtime, asked.reply, lambda: _to_join(asked))
     seen = seen_again(asked.runtime.home, str(errand.agent_id))
-    session = settle(asked.runtime, place_of(asked), opening(asked, seen))
+    session = open_channel_session(asked.runtime, place_of(asked), opening(asked, seen))
     return _session_reply(asked, "joined", session, name=plain(seen[0].identity.name))
 
 
@@ -58,7 +61,9 @@ def leave(asked: AgentQuery) -> Payload | None:
     agent_id, session = str(errand.agent_id), runtime.home.sessions.get(str(errand.session_id))
     if agent_id in session.agent_ids and session.status is SessionStatus.ACTIVE:
         with suppress(NotFound):
-            channel_bindings.leave(runtime.home, runtime.clock, place_of(asked), agent_id)
+            channel_bindings.leave_channel_session(
+                runtime.home, runtime.clock, place_of(asked), agent_id
+            )
     return {"content": say(asked.language, "left", name=_name(asked, agent_id))}
 
 
@@ -78,10 +83,10 @@ def status(asked: AgentQuery) -> Payload | None:
     )
 
 
-def _to_start(asked: AgentQuery, theme: str) -> Errand:
+def _to_start(asked: AgentQuery, theme: str) -> AskIntent:
     named = asked.options.get("agent") is not None
     seen = () if named else placed_here(asked)[:PARTICIPANTS]
-    current = session_at(asked.runtime.home, place_of(asked))
+    current = session_bound_to_channel(asked.runtime.home, place_of(asked))
     if current is not None:
         _require_rule(asked, current)
     seen = seen or (resolve_agent(asked),)
@@ -89,37 +94,37 @@ def _to_start(asked: AgentQuery, theme: str) -> Errand:
         cure = say(asked.language, "theme_refused_cure")
         raise Refused(say(asked.language, "theme_refused"), cure=cure)
     opened = opening(asked, *seen, theme=theme)
-    session = settle(asked.runtime, place_of(asked), opened, key=asked.reply.id)
-    return Errand(session_id=session.id)
+    session = open_channel_session(asked.runtime, place_of(asked), opened, key=asked.reply.id)
+    return AskIntent(session_id=session.id)
 
 
-def _to_join(asked: AgentQuery) -> Errand:
+def _to_join(asked: AgentQuery) -> AskIntent:
     profile, presence = resolve_agent(asked)
-    current = session_at(asked.runtime.home, place_of(asked))
+    current = session_bound_to_channel(asked.runtime.home, place_of(asked))
     if current is not None and profile.agent.id not in current.agent_ids:
         is_own = current.created_by == asked.person.principal_id and not current.theme
         if not is_own and not is_trusted(asked, presence):
             raise Refused(say(asked.language, "join_refused", name=plain(profile.identity.name)))
-    return Errand(agent_id=profile.agent.id)
+    return AskIntent(agent_id=profile.agent.id)
 
 
-def _to_leave(asked: AgentQuery) -> Errand:
+def _to_leave(asked: AgentQuery) -> AskIntent:
     profile, presence = resolve_agent(asked)
     session = _here(asked)
     is_own = session.created_by == asked.person.principal_id
     if not is_own and not is_trusted(asked, presence):
         raise Refused(say(asked.language, "leave_refused", name=plain(profile.identity.name)))
-    return Errand(agent_id=profile.agent.id, session_id=session.id)
+    return AskIntent(agent_id=profile.agent.id, session_id=session.id)
 
 
-def _to_end(asked: AgentQuery) -> Errand:
+def _to_end(asked: AgentQuery) -> AskIntent:
     session = _here(asked)
     _require_rule(asked, session)
-    return Errand(session_id=session.id)
+    return AskIntent(session_id=session.id)
 
 
 def _here(asked: AgentQuery) -> Session:
-    session = session_at(asked.runtime.home, place_of(asked))
+    session = session_bound_to_channel(asked.runtime.home, place_of(asked))
     if session is None:
         cure = say(asked.language, "no_session_cure")
         raise NotFound(say(asked.language, "no_session"), cure=cure)
@@ -132,7 +137,7 @@ def _require_rule(asked: AgentQuery, session: Session) -> None:
         return
     if asked.authority(None) is Authority.OWNER:
         return
-    presences = (presence_of(asked.runtime.home.facts, each) for each in session.agent_ids)
+    presences = (discord_presence(asked.runtime.home.facts, each) for each in session.agent_ids)
     if not all(asked.authority(each) is Authority.OWNER for each in presences):
         raise Refused(say(asked.language, "session_refused"))
 

@@ -1,14 +1,14 @@
 """Tasking: instructions given in a channel, and the buttons of the panel that shows them."""
 
 from opencrab.domain.access.authority import Authority, Source
-from opencrab.domain.discord.community import channel_of
+from opencrab.domain.discord.community import discord_channel
 from opencrab.domain.errors import Refused
 from opencrab.domain.goals.goal import Goal
-from opencrab.engine.discord.presence import presence_of
+from opencrab.engine.discord.presence import discord_presence
 from opencrab.engine.goals import instructions
-from opencrab.engine.goals.instructions import Asker, NewInstruction
-from opencrab.engine.goals.panel_notice import tell_panel
-from opencrab.engine.goals.pausing import goal_fact
+from opencrab.engine.goals.instructions import InstructionGiver, NewInstruction
+from opencrab.engine.goals.panel_notice import queue_progress_panel
+from opencrab.engine.goals.pausing import stored_goal
 from opencrab.gateways.discord.agent_lookup import (
     AgentQuery,
     is_trusted,
@@ -16,7 +16,7 @@ from opencrab.gateways.discord.agent_lookup import (
     seen_again,
     words_in,
 )
-from opencrab.gateways.discord.interactions.ask_command import Errand, errand_of
+from opencrab.gateways.discord.interactions.ask_command import AskIntent, errand_of
 from opencrab.gateways.discord.text.embeds import plain
 from opencrab.gateways.discord.text.sentences import no_words, say
 from opencrab.ports.discord import Payload
@@ -36,8 +36,10 @@ def task(asked: AgentQuery) -> Payload | None:
     agent_id = str(errand.agent_id)
     new = NewInstruction(instruction=instruction)
     asker = _asker(asked, agent_id, answered=True)
-    goal = instructions.undertake(runtime, agent_id, new, asker, key=reply.id)
-    tell_panel(runtime.home.deliveries, goal.channel, agent_id, goal.id, key=reply.id, surely=True)
+    goal = instructions.start_instruction(runtime, agent_id, new, asker, key=reply.id)
+    queue_progress_panel(
+        runtime.home.deliveries, goal.channel, agent_id, goal.id, key=reply.id, surely=True
+    )
     return None
 
 
@@ -46,11 +48,11 @@ def press(asked: AgentQuery, what: str, agent_id: str, goal_id: str) -> Payload 
     runtime, by = asked.runtime, asked.person.principal_id
     goal = _own_goal(asked, agent_id, goal_id, cancels=what == CANCEL)
     if what == CANCEL:
-        instructions.cancel(runtime, agent_id, goal.id, by=by)
+        instructions.cancel_goal(runtime, agent_id, goal.id, by=by)
     elif what == PAUSE:
-        instructions.pause(runtime, agent_id, goal.id, by=by)
+        instructions.pause_goal_by_label(runtime, agent_id, goal.id, by=by)
     elif what == RESUME:
-        instructions.resume(runtime, agent_id, goal.id)
+        instructions.resume_goal(runtime, agent_id, goal.id)
     return None
 
 
@@ -60,19 +62,19 @@ def steer(asked: AgentQuery, agent_id: str, goal_id: str, text: str) -> Payload 
     if not text.strip():
         raise no_words(asked.language, "text")
     asker = _asker(asked, agent_id, answered=False)
-    instructions.steer(asked.runtime, agent_id, goal.id, text, asker=asker, key=asked.reply.id)
+    instructions.steer_goal(asked.runtime, agent_id, goal.id, text, asker=asker, key=asked.reply.id)
     name = asked.runtime.home.agents.get(agent_id).identity.name
     return {"content": say(asked.language, "steered", name=plain(name))}
 
 
-def _given_to(asked: AgentQuery) -> Errand:
+def _given_to(asked: AgentQuery) -> AskIntent:
     profile, presence = resolve_agent(asked)
     if not is_trusted(asked, presence):
         raise Refused(
             say(asked.language, "task_refused", name=plain(profile.identity.name)),
             cure=say(asked.language, "ask_instead"),
         )
-    return Errand(agent_id=profile.agent.id)
+    return AskIntent(agent_id=profile.agent.id)
 
 
 def _own_goal(asked: AgentQuery, agent_id: str, goal_id: str, *, cancels: bool = False) -> Goal:
@@ -80,8 +82,8 @@ def _own_goal(asked: AgentQuery, agent_id: str, goal_id: str, *, cancels: bool =
 
     Who gave it may always cancel it.
     """
-    goal = goal_fact(asked.runtime.home.facts, agent_id, goal_id).read(Goal)
-    presence = presence_of(asked.runtime.home.facts, agent_id)
+    goal = stored_goal(asked.runtime.home.facts, agent_id, goal_id).read(Goal)
+    presence = discord_presence(asked.runtime.home.facts, agent_id)
     if asked.authority(presence) is Authority.OWNER:
         return goal
     if goal.principal_id != asked.person.principal_id:
@@ -95,13 +97,13 @@ def _own_goal(asked: AgentQuery, agent_id: str, goal_id: str, *, cancels: bool =
     return goal
 
 
-def _asker(asked: AgentQuery, agent_id: str, *, answered: bool) -> Asker:
+def _asker(asked: AgentQuery, agent_id: str, *, answered: bool) -> InstructionGiver:
     reply, person = asked.reply, asked.person
     _, presence = seen_again(asked.runtime.home, agent_id)
-    return Asker(
+    return InstructionGiver(
         principal_id=person.principal_id,
         name=person.name,
         source=Source.DISCORD,
         authority=asked.authority(presence),
-        channel=channel_of(reply.channel_id, reply.id) if answered else None,
+        channel=discord_channel(reply.channel_id, reply.id) if answered else None,
     )

@@ -28,14 +28,14 @@ from opencrab.gateways.discord.interactions import (
     task_command,
 )
 from opencrab.gateways.discord.interactions.acks import EPHEMERAL
-from opencrab.gateways.discord.interactions.ask_command import KEPT, Errand
+from opencrab.gateways.discord.interactions.ask_command import KEPT, AskIntent
 from opencrab.gateways.discord.interactions.autocomplete import refresh_choices
 from opencrab.gateways.discord.interactions.interaction import Interaction, Kind, Target, parse
 from opencrab.gateways.discord.text.sentences import problem, say
 from opencrab.gateways.discord.views.view_commands import ANSWERS
 from opencrab.ports.clock import Clock
 from opencrab.ports.discord import Discord, Payload
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.turn.queue import Delivery, Queue
 
 log = logging.getLogger(__name__)
@@ -132,7 +132,7 @@ def _answer(runtime: Runtime, interaction: Interaction) -> Payload | None:
 
 
 def _send(
-    facts: Facts, clock: Clock, discord: Discord, interaction: Interaction, payload: Payload
+    facts: Documents, clock: Clock, discord: Discord, interaction: Interaction, payload: Payload
 ) -> None:
     """Answer: a button beside its message, everything else in its place; raises Unavailable."""
     try:
@@ -148,7 +148,7 @@ def _send(
 
 
 def _send_reply(
-    facts: Facts, clock: Clock, discord: Discord, interaction: Interaction, payload: Payload
+    facts: Documents, clock: Clock, discord: Discord, interaction: Interaction, payload: Payload
 ) -> None:
     if interaction.kind is Kind.COMPONENT:
         _whisper(facts, clock, discord, interaction.reply, payload)
@@ -157,11 +157,11 @@ def _send_reply(
 
 
 def _whisper(
-    facts: Facts, clock: Clock, discord: Discord, reply: InteractionReply, payload: Payload
+    facts: Documents, clock: Clock, discord: Discord, reply: InteractionReply, payload: Payload
 ) -> None:
     """Tell who pressed a button, and them alone; what may have been seen is not said again."""
     until = clock.now() + KEPT
-    mark = new_fact(INSTALLATION_FACTS, TOLD, reply.id, Errand(), expires_at=until)
+    mark = new_fact(INSTALLATION_FACTS, TOLD, reply.id, AskIntent(), expires_at=until)
     try:
         facts.commit(mark)
     except Changed:

@@ -5,17 +5,17 @@ from typing import Any
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Profile, Role
-from opencrab.domain.discord.community import KIND, Presence, address_of
+from opencrab.domain.discord.community import KIND, Presence, discord_address
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import Goal, TaskStatus
 from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import INSTALLATION
-from opencrab.engine.goals.instructions import goals
-from opencrab.engine.goals.pausing import goal_fact
-from opencrab.engine.goals.progress import Standing, Summary, progress, summary
-from opencrab.engine.insight.agent_state import State, state
-from opencrab.engine.models.effective_choice import effective
-from opencrab.engine.models.preferences import current
+from opencrab.engine.goals.instructions import goals_of_agent
+from opencrab.engine.goals.pausing import stored_goal
+from opencrab.engine.goals.progress import Standing, Summary, goal_progress, goal_summary
+from opencrab.engine.insight.agent_state import State, agent_state_report
+from opencrab.engine.models.effective_choice import effective_models
+from opencrab.engine.models.preferences import current_preferences
 from opencrab.gateways.discord.agent_lookup import AgentQuery, agent_of
 from opencrab.gateways.discord.text.embeds import (
     FIELD_VALUE,
@@ -53,8 +53,8 @@ def show_agent(asked: AgentQuery) -> dict[str, Any]:
     role = term(language, identity.role.value)
     if identity.role is Role.CUSTOM and identity.custom_role:
         role = plain(identity.custom_role)
-    current(asked.runtime)
-    model = effective(asked.runtime.models, agent)[Use.CONVERSATION].model
+    current_preferences(asked.runtime)
+    model = effective_models(asked.runtime.models, agent)[Use.CONVERSATION].model
     fields: list[Field] = [(say(language, "role"), role)]
     for key, value in (("job", identity.job_title), ("organization", identity.organization)):
         if value:
@@ -72,7 +72,7 @@ def show_state(asked: AgentQuery) -> dict[str, Any]:
     """What an agent does now; what it hears, thinks and has done only for its owner."""
     profile, presence = agent_of(asked)
     language, owner = asked.language, asked.authority(presence) is Authority.OWNER
-    now = state(asked.runtime, profile.agent.id)
+    now = agent_state_report(asked.runtime, profile.agent.id)
     fields = [(say(language, "now"), _now(asked, profile, presence, now))]
     if owner:
         fields += [
@@ -104,13 +104,13 @@ def show_goals(asked: AgentQuery) -> dict[str, Any]:
     """
     profile, presence = agent_of(asked)
     language = asked.language
-    found = goals(asked.runtime.home, profile.agent.id, limit=_LOOKED_AT)
+    found = goals_of_agent(asked.runtime.home, profile.agent.id, limit=_LOOKED_AT)
     seen = [goal for goal in found if _may_see(asked, presence, goal)]
     seen.sort(key=lambda goal: goal.status.is_end)
     title = say(language, "goals_of", name=plain(profile.agent.name))
     if not seen:
         return message(embed(title, say(language, "no_goals"), colour=Colour.QUIET))
-    told = [(goal, summary(asked.runtime.home.journal, goal)) for goal in seen[:_SHOWN]]
+    told = [(goal, goal_summary(asked.runtime.home.journal, goal)) for goal in seen[:_SHOWN]]
     fields = [_goal_field(asked, goal, figures) for goal, figures in told]
     left = len(seen) - len(told)
     footer = say(language, "older_goals", count=left) if left else ""
@@ -138,7 +138,7 @@ def _now(asked: AgentQuery, profile: Profile, presence: Presence | None, now: St
         return one_line(now.action.summary, _TEXT)
     goal = _goal(asked, profile, profile.mind.agenda.current)
     if goal is not None and _may_see(asked, presence, goal):
-        doing = progress(asked.runtime, goal, private=owner).current
+        doing = goal_progress(asked.runtime, goal, private=owner).current
         if doing is not None:
             return one_line(doing.sentence, _TEXT)
     return say(language, "works" if now.action.phase else "rests")
@@ -148,7 +148,7 @@ def _goal(asked: AgentQuery, profile: Profile, goal_id: str | None) -> Goal | No
     if goal_id is None:
         return None
     try:
-        return goal_fact(asked.runtime.home.facts, profile.agent.id, goal_id).read(Goal)
+        return stored_goal(asked.runtime.home.facts, profile.agent.id, goal_id).read(Goal)
     except NotFound:
         return None
 
@@ -164,7 +164,7 @@ def _may_see(asked: AgentQuery, presence: Presence | None, goal: Goal) -> bool:
         return True
     channel = goal.channel
     here = channel is not None and channel.kind == KIND
-    return here and channel is not None and address_of(channel)[0] == asked.reply.channel_id
+    return here and channel is not None and discord_address(channel)[0] == asked.reply.channel_id
 
 
 def _goal_field(asked: AgentQuery, goal: Goal, told: Summary) -> Field:

@@ -8,8 +8,8 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.approvals.approval import Approval
 from opencrab.domain.errors import NotFound, Refused
-from opencrab.engine.approvals.approvals import Decider, page, require_decider
-from opencrab.engine.discord.presence import presence_of
+from opencrab.engine.approvals.approvals import Decider, page_of_approvals, require_approval_decider
+from opencrab.engine.discord.presence import discord_presence
 from opencrab.gateways.discord.agent_lookup import AgentQuery
 from opencrab.gateways.discord.text.embeds import (
     ROWS,
@@ -67,7 +67,9 @@ def _theirs(asked: AgentQuery) -> Iterator[tuple[Approval, Profile]]:
 
 def _open(asked: AgentQuery) -> Iterator[Approval]:
     after = ""
-    while found := page(asked.runtime.home.facts, decided=False, after=after, limit=_PAGE):
+    while found := page_of_approvals(
+        asked.runtime.home.facts, decided=False, after=after, limit=_PAGE
+    ):
         yield from found
         after = found[-1].id
 
@@ -78,7 +80,7 @@ def _decider(asked: AgentQuery, agent_id: str) -> tuple[Profile, Decider] | None
         profile = asked.runtime.home.agents.get(agent_id)
     except NotFound:
         return None
-    authority = asked.authority(presence_of(asked.runtime.home.facts, agent_id))
+    authority = asked.authority(discord_presence(asked.runtime.home.facts, agent_id))
     is_owner = authority is Authority.OWNER
     return profile, Decider(id=asked.person.principal_id, is_owner=is_owner)
 
@@ -88,7 +90,7 @@ def _may_decide(asked: AgentQuery, approval: Approval, profile: Profile, who: De
     if approval.expires_at is not None and now >= approval.expires_at:
         return False
     try:
-        require_decider(approval, profile.agent, who, now)
+        require_approval_decider(approval, profile.agent, who, now)
     except Refused:
         return False
     return True

@@ -11,11 +11,11 @@ from opencrab.domain.discord.community import KIND, Presence
 from opencrab.domain.erasure.request import Scope, Wish
 from opencrab.domain.errors import Invalid
 from opencrab.domain.memory.memory import MEMORY
-from opencrab.domain.memory.search_row import EPOCH, EVERYTHING, Clearance, Row, RowKind
-from opencrab.engine.conversation.channel_bindings import session_at
+from opencrab.domain.memory.search_row import EPOCH, EVERYTHING, RowKind, SearchClearance, SearchRow
+from opencrab.engine.conversation.channel_bindings import session_bound_to_channel
 from opencrab.engine.erasure import erase
 from opencrab.engine.memory import reading
-from opencrab.engine.memory.curation import Memories
+from opencrab.engine.memory.curation import MemoryCurator
 from opencrab.gateways.discord.agent_lookup import AgentQuery, agent_of
 from opencrab.gateways.discord.text.embeds import (
     Colour,
@@ -28,7 +28,7 @@ from opencrab.gateways.discord.text.embeds import (
     plain,
 )
 from opencrab.gateways.discord.text.view_sentences import say, term
-from opencrab.ports.memory.search import Query
+from opencrab.ports.memory.search import SearchQuery
 
 _FOUND = 8
 _TEXT = 500
@@ -47,13 +47,13 @@ def search(asked: AgentQuery) -> dict[str, Any]:
     if not text.strip():
         raise Invalid(say(language, "blank_query"), field="query")
     clearance = _clearance(asked, profile, presence)
-    query = Query(
+    query = SearchQuery(
         text=text,
         clearance=clearance,
         limit=_FOUND,
         hearings=frozenset() if clearance.whole else _OPEN,
     )
-    found = reading.search(asked.runtime.home, asked.runtime.search, profile.agent.id, query)
+    found = reading.search_memory(asked.runtime.home, asked.runtime.search, profile.agent.id, query)
     title = say(language, "found_of", name=plain(profile.agent.name))
     asked_for = f"🔎 {one_line(text, _QUOTED)}"
     if not found:
@@ -73,7 +73,7 @@ def forget(asked: AgentQuery) -> dict[str, Any]:
     return _preview(asked, profile, wish)
 
 
-def _clearance(asked: AgentQuery, profile: Profile, presence: Presence | None) -> Clearance:
+def _clearance(asked: AgentQuery, profile: Profile, presence: Presence | None) -> SearchClearance:
     """On whose behalf is searched, and where: in the session of this place, if the agent has one.
 
     A user is told what they heard in conversations elsewhere as well.
@@ -82,7 +82,7 @@ def _clearance(asked: AgentQuery, profile: Profile, presence: Presence | None) -
     if authority is Authority.OWNER:
         return EVERYTHING
     session = _session(asked, profile)
-    return Clearance(
+    return SearchClearance(
         session_id="" if session is None else session.id,
         guild_id=asked.reply.guild_id or "",
         person_id=asked.person.principal_id if authority is Authority.USER else "",
@@ -90,12 +90,12 @@ def _clearance(asked: AgentQuery, profile: Profile, presence: Presence | None) -
 
 
 def _session(asked: AgentQuery, profile: Profile) -> Session | None:
-    session = session_at(asked.runtime.home, f"{KIND}.{asked.reply.channel_id}")
+    session = session_bound_to_channel(asked.runtime.home, f"{KIND}.{asked.reply.channel_id}")
     present = session is not None and profile.agent.id in session.agent_ids
     return session if present else None
 
 
-def _search_result_field(asked: AgentQuery, row: Row) -> Field:
+def _search_result_field(asked: AgentQuery, row: SearchRow) -> Field:
     """What was found, with when and by whom; an owner sees the id that `/memory forget` takes."""
     head = [term(asked.language, row.kind.value)]
     if row.speaker.strip():
@@ -128,7 +128,7 @@ def _wish(asked: AgentQuery) -> Wish:
 
 def _preview(asked: AgentQuery, profile: Profile, wish: Wish) -> dict[str, Any]:
     language = asked.language
-    lineage = erase.lineage(asked.runtime, profile.agent.id, wish)
+    lineage = erase.data_lineage(asked.runtime, profile.agent.id, wish)
     fields = [
         (say(language, "lines"), f"{lineage.lines:,}"),
         (say(language, "repeated"), f"{lineage.repeated:,}"),
@@ -166,7 +166,7 @@ def _erase_and_report(asked: AgentQuery, profile: Profile, wish: Wish) -> dict[s
 def _reports(asked: AgentQuery, profile: Profile, wish: Wish) -> Iterator[erase.ErasureReport]:
     """What each call did, until all is done or they have worked long enough."""
     for _ in range(_CALLS):
-        report = erase.forget(asked.runtime, profile.agent.id, wish)
+        report = erase.erase_data(asked.runtime, profile.agent.id, wish)
         yield report
         if report.done:
             return
@@ -179,7 +179,7 @@ def _what(asked: AgentQuery, profile: Profile, wish: Wish, *, quoted: bool = Tru
     named = say(asked.language, "of_memory", id=str(wish.id))
     if not quoted or asked.runtime.home.facts.get(profile.agent.id, MEMORY, str(wish.id)) is None:
         return named
-    memory = Memories(asked.runtime, profile.agent.id).get(str(wish.id)).memory
+    memory = MemoryCurator(asked.runtime, profile.agent.id).get(str(wish.id)).memory
     return f"{named}\n> {one_line(memory.content, _QUOTED)}"
 
 

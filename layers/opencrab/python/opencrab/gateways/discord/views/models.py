@@ -6,9 +6,9 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import Use
-from opencrab.engine.agents.settings import choose_model
-from opencrab.engine.models.effective_choice import effective
-from opencrab.engine.models.preferences import current
+from opencrab.engine.agents.settings import choose_agent_model
+from opencrab.engine.models.effective_choice import effective_models
+from opencrab.engine.models.preferences import current_preferences
 from opencrab.gateways.discord.agent_lookup import AgentQuery, agent_of
 from opencrab.gateways.discord.text.embeds import Colour, embed, lines, message, one_line, plain
 from opencrab.gateways.discord.text.view_sentences import say, term
@@ -37,7 +37,7 @@ def set_model(asked: AgentQuery) -> dict[str, Any]:
             field="model",
             cure=say(asked.language, "which_model_cure"),
         )
-    after = choose_model(asked.runtime, profile.agent.id, _use(asked), wanted)
+    after = choose_agent_model(asked.runtime, profile.agent.id, _use(asked), wanted)
     return _models_message(asked, after, colour=Colour.GOOD, private=True, note="next_turn")
 
 
@@ -45,7 +45,7 @@ def reset_model(asked: AgentQuery) -> dict[str, Any]:
     """Leave a use, or all of them, to the installation again."""
     profile, presence = agent_of(asked)
     asked.require_owner(profile, presence)
-    after = choose_model(asked.runtime, profile.agent.id, _use(asked), None)
+    after = choose_agent_model(asked.runtime, profile.agent.id, _use(asked), None)
     return _models_message(asked, after, colour=Colour.GOOD, private=True, note="next_turn")
 
 
@@ -67,9 +67,9 @@ def _models_message(
     asked: AgentQuery, profile: Profile, *, colour: Colour, private: bool, note: str = ""
 ) -> dict[str, Any]:
     language, runtime = asked.language, asked.runtime
-    current(runtime)
+    current_preferences(runtime)
     fields = []
-    for use, chosen in effective(runtime.models, profile.agent).items():
+    for use, chosen in effective_models(runtime.models, profile.agent).items():
         rows = [one_line(chosen.model, _NAME), f"-# {term(language, f'by_{chosen.by}')}"]
         if chosen.problem and private:
             rows.append(f"⚠️ {one_line(chosen.problem, _NAME)}")

@@ -5,12 +5,12 @@ from typing import Any
 
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.errors import Invalid
-from opencrab.domain.money.budget import INSTALLATION, agent_scope, heartbeat_scope
+from opencrab.domain.money.budget import INSTALLATION, agent_budget_scope, heartbeat_budget_scope
 from opencrab.domain.usage.ledger import Grouping, Period
 from opencrab.domain.value import Language, MicroUsd
-from opencrab.engine.agents.settings import switch
-from opencrab.engine.insight.costs import Report, report
-from opencrab.engine.money.budgets import Drawn, budgets
+from opencrab.engine.agents.settings import freeze_or_unfreeze
+from opencrab.engine.insight.costs import Report, cost_report
+from opencrab.engine.money.budgets import BudgetUse, budget_limits
 from opencrab.gateways.discord.agent_lookup import AgentQuery, Seen, agent_of, every_agent
 from opencrab.gateways.discord.text.embeds import (
     NOTHING,
@@ -52,7 +52,7 @@ def show_costs(asked: AgentQuery) -> dict[str, Any]:
     profiles = list(every_agent(asked.runtime.home.agents)) if seen is None else [seen[0]]
     sums = _sums(asked, profiles, period)
     agent = None if seen is None else seen[0].agent
-    drawn = budgets(asked.runtime, agent).drawn
+    drawn = budget_limits(asked.runtime, agent).drawn
     fields = [
         (say(language, "cost"), money(sums.cost)),
         (say(language, "calls"), f"{sums.calls:,}"),
@@ -104,7 +104,7 @@ def _sums(asked: AgentQuery, profiles: list[Profile], period: Period) -> _Sums:
     models, agents = dict[str, MicroUsd](), list[tuple[str, MicroUsd]]()
     told = list[Report]()
     for profile in profiles:
-        found = report(asked.runtime, profile.agent.id, period, (Grouping.MODEL,), most=_ROWS)
+        found = cost_report(asked.runtime, profile.agent.id, period, (Grouping.MODEL,), most=_ROWS)
         told.append(found)
         if found.total.calls:
             agents.append((profile.agent.name, found.total.cost_micro_usd))
@@ -131,12 +131,12 @@ def _cost_ranking_fields(
     return [(say(language, key), lines(rows))] if rows else []
 
 
-def _budget(language: Language, drawn: Drawn) -> str:
+def _budget(language: Language, drawn: BudgetUse) -> str:
     """A budget in a line, with a bar of how much of it is drawn today."""
     keys = {
         INSTALLATION: "installation",
-        agent_scope(""): "agent",
-        heartbeat_scope(""): "heartbeat",
+        agent_budget_scope(""): "agent",
+        heartbeat_budget_scope(""): "heartbeat",
     }
     name = next(key for scope, key in keys.items() if drawn.scope.startswith(scope))
     share = _share(drawn)
@@ -146,14 +146,14 @@ def _budget(language: Language, drawn: Drawn) -> str:
     return f"{say(language, name)} {bar} {spent}"
 
 
-def _share(drawn: Drawn) -> int:
+def _share(drawn: BudgetUse) -> int:
     """How much of a budget is drawn, in percent; all of one that is nothing."""
     if drawn.limit_micro_usd <= 0:
         return _PER_CENT
     return max(drawn.drawn_micro_usd, 0) * _PER_CENT // drawn.limit_micro_usd
 
 
-def _colour(drawn: tuple[Drawn, ...]) -> Colour:
+def _colour(drawn: tuple[BudgetUse, ...]) -> Colour:
     share = _share(drawn[0] if len(drawn) == 1 else drawn[1])
     if share >= _PER_CENT:
         return Colour.BAD
@@ -164,7 +164,9 @@ def _set_freeze(asked: AgentQuery, *, frozen: bool) -> dict[str, Any]:
     seen, language = _find_owned_agent(asked), asked.language
     agent = None if seen is None else seen[0].agent
     by = asked.person.principal_id
-    stopped = switch(asked.runtime.home, agent.id if agent else None, frozen=frozen, by=by)
+    stopped = freeze_or_unfreeze(
+        asked.runtime.home, agent.id if agent else None, frozen=frozen, by=by
+    )
     name = NOTHING if agent is None else plain(agent.name)
     key = f"{'all' if agent is None else 'agent'}_{'frozen' if frozen else 'unfrozen'}"
     rows = []

@@ -8,7 +8,7 @@ from pydantic import Field
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.errors import Conflict
 from opencrab.domain.value import Name, Value
-from opencrab.engine.access.api_keys import create_key
+from opencrab.engine.access.api_keys import create_api_key
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -62,7 +62,7 @@ def create(api: Api, _caller: Owner, once: Repeatable, body: Strict[NewKey]) -> 
     """Make a key and show its secret, this once."""
 
     def make() -> NewKeyView:
-        secret, key = create_key(api.runtime, name=body.name, scope=body.scope)
+        secret, key = create_api_key(api.runtime, name=body.name, scope=body.scope)
         return NewKeyView.of(key, secret=secret)
 
     return once.answer(

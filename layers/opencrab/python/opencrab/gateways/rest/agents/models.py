@@ -9,11 +9,11 @@ from opencrab.domain.agents.agent import ModelName, Profile
 from opencrab.domain.models.optimization import Aim
 from opencrab.domain.models.preferences import ALIASES, AliasName
 from opencrab.domain.models.routing import LlmConfig, ModelReference, Use
-from opencrab.domain.usage.ledger import Grouping, Period, UsageRow, is_row_id
+from opencrab.domain.usage.ledger import Grouping, Period, UsageRow, is_ledger_row_id
 from opencrab.domain.value import Value
-from opencrab.engine.insight.costs import Report, report
-from opencrab.engine.models.effective_choice import Effective, effective
-from opencrab.engine.models.preferences import current, require_config
+from opencrab.engine.insight.costs import Report, cost_report
+from opencrab.engine.models.effective_choice import Effective, effective_models
+from opencrab.engine.models.preferences import current_preferences, require_model_config
 from opencrab.gateways.rest.agents.agents import save_changes
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes
@@ -97,7 +97,7 @@ Asked = Annotated[ReportQuery, Query()]
 @router.get("/config", summary="Which models does it use?")
 def get_llm_config(api: Api, _caller: Owner, agent_id: Id, response: Response) -> LlmConfigView:
     """An agent's say in routing; ETag holds the agent's version."""
-    current(api.runtime)
+    current_preferences(api.runtime)
     return _llm_config_view(api.runtime.models, api.runtime.home.agents.get(agent_id), response)
 
 
@@ -106,9 +106,9 @@ def put_llm_config(
     api: Api, _caller: Owner, agent_id: Id, body: Strict[LlmConfigPut], edit: Edit
 ) -> LlmConfigView:
     """Replace an agent's say in routing; it counts from its next turn on."""
-    current(api.runtime)
+    current_preferences(api.runtime)
     api.runtime.home.agents.get(agent_id)
-    require_config(api.runtime.models, body.config, body.model)
+    require_model_config(api.runtime.models, body.config, body.model)
     changes = {"model": body.model, "llm": body.config}
     return _llm_config_view(
         api.runtime.models,
@@ -123,7 +123,7 @@ def list_llm_metrics(
 ) -> Page[CallMetrics]:
     """An agent's model calls with their tokens, costs and times, the newest first."""
     runtime, place = api.runtime, place_in(LISTING, query.cursor)
-    if place is not None and not is_row_id(place):
+    if place is not None and not is_ledger_row_id(place):
         raise unknown_place()
     runtime.home.agents.get(agent_id)
     since = query.period.since(runtime.clock.now())
@@ -149,7 +149,7 @@ def llm_summary(api: Api, _caller: Owner, agent_id: Id, query: Asked) -> Report:
 
 def _report(api: Api, agent_id: str, query: ReportQuery) -> Report:
     groupings = tuple(Grouping) if query.group_by is None else (query.group_by,)
-    return report(api.runtime, agent_id, query.period, groupings)
+    return cost_report(api.runtime, agent_id, query.period, groupings)
 
 
 def _llm_config_view(models: Models, profile: Profile, response: Response) -> LlmConfigView:
@@ -158,6 +158,6 @@ def _llm_config_view(models: Models, profile: Profile, response: Response) -> Ll
     return LlmConfigView(
         **dict(agent.llm),
         model=agent.model,
-        effective=effective(models, agent, profile.mind.mixes),
+        effective=effective_models(models, agent, profile.mind.mixes),
         version=agent.version,
     )

@@ -10,11 +10,11 @@ from pydantic import Field
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.approval import Approval, ApprovalState
 from opencrab.domain.errors import Conflict
-from opencrab.domain.turn.record import called_with
+from opencrab.domain.turn.record import action_arguments
 from opencrab.domain.value import ShortText, Value
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider
-from opencrab.engine.approvals.signed_links import link_to
+from opencrab.engine.approvals.signed_links import create_approval_link
 from opencrab.gateways.rest.http.access import (
     Caller,
     Reader,
@@ -124,7 +124,7 @@ def list_approvals(
 ) -> Page[OpenedView]:
     """What waits for a human, the oldest first; or what was decided lately, the newest first."""
     listing = f"{query.state.value}_approvals"
-    found = approvals.page(
+    found = approvals.page_of_approvals(
         api.runtime.home.facts,
         decided=query.state is Listed.DECIDED,
         after=place_in(listing, query.cursor) or "",
@@ -142,9 +142,9 @@ def list_approvals(
 @router.get("/{approval_id}", summary="Look at an approval")
 def get_approval(api: Api, caller: Reader, approval_id: Id) -> WholeView:
     """One approval, open or decided; owners see the exact arguments as well."""
-    approval = approvals.find(api.runtime.home.facts, approval_id)
-    call = approvals.call_of(api.runtime.home, approval) if caller.is_owner else None
-    arguments = None if call is None else called_with(call)
+    approval = approvals.find_approval(api.runtime.home.facts, approval_id)
+    call = approvals.call_awaiting_approval(api.runtime.home, approval) if caller.is_owner else None
+    arguments = None if call is None else action_arguments(call)
     whole = sees_questions(api.runtime.home.agents, approval.agent_id, caller)
     return WholeView(**dict(OpenedView.of(approval, whole=whole)), arguments=arguments)
 
@@ -159,7 +159,7 @@ def decide_approval(
     """
 
     def make() -> OpenedView:
-        approval = approvals.decide(
+        approval = approvals.decide_approval(
             api.runtime,
             approval_id,
             approved=body.approved,
@@ -185,18 +185,19 @@ def link_approval(
     It changes nothing, so a repeat makes it anew.
     """
     runtime, wish = api.runtime, body or LinkWish()
-    approval = approvals.find(runtime.home.facts, approval_id)
+    approval = approvals.find_approval(runtime.home.facts, approval_id)
     if approval.state is not ApprovalState.PENDING:
         raise Conflict(
             f"approval {approval_id!r} is {approval.state.value} already",
             cure="nothing is left to decide",
         )
     agent = runtime.home.agents.get(approval.agent_id).agent
-    approvals.require_delegate(approval, agent, _decider(caller))
+    approvals.require_approval_delegate(approval, agent, _decider(caller))
     until = runtime.clock.now() + timedelta(hours=wish.hours)
     if approval.expires_at is not None:
         until = min(until, approval.expires_at)
-    path = f"{PATH}{link_to(runtime, approval_id, key_id=caller.principal.id, until=until)}"
+    token = create_approval_link(runtime, approval_id, key_id=caller.principal.id, until=until)
+    path = f"{PATH}{token}"
     url = f"{str(request.base_url).rstrip('/')}{path}"
     return LinkView(url=url, path=path, expires_at=until)
 

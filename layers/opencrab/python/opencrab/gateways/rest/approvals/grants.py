@@ -39,7 +39,7 @@ class GrantView(View):
 @router.get("", summary="List grants")
 def list_grants(api: Api, _caller: Reader, agent_id: Id, query: Paged) -> Page[GrantView]:
     """An agent's grants that have not ended, the oldest first."""
-    read = partial(grants.grants, api.runtime, agent_id)
+    read = partial(grants.open_grants, api.runtime, agent_id)
     items, cursor = page_list(LISTING, query, read, lambda grant: grant.id)
     return Page(items=tuple(map(GrantView.of, items)), next_cursor=cursor)
 
@@ -58,7 +58,9 @@ def create_grant(
 
     def make() -> GrantView:
         grant_id, by = once.id_of("grant"), caller.principal.id
-        return GrantView.of(grants.grant(api.runtime, agent_id, body, by=by, grant_id=grant_id))
+        return GrantView.of(
+            grants.grant_approval_in_advance(api.runtime, agent_id, body, by=by, grant_id=grant_id)
+        )
 
     return once.answer(body, make, status=201)
 
@@ -66,4 +68,4 @@ def create_grant(
 @router.delete("/{grant_id}", summary="Take a grant back")
 def revoke_grant(api: Api, _caller: Owner, agent_id: Id, grant_id: Id) -> GrantView:
     """Revoke a grant: no call begins by it any more."""
-    return GrantView.of(grants.revoke(api.runtime.home.facts, agent_id, grant_id))
+    return GrantView.of(grants.revoke_grant(api.runtime.home.facts, agent_id, grant_id))

@@ -15,7 +15,11 @@ from opencrab.domain.approvals.approval import Approval, ApprovalState
 from opencrab.domain.errors import Conflict, NotFound, Refused, Unavailable
 from opencrab.domain.value import Language
 from opencrab.engine.approvals import approvals
-from opencrab.engine.approvals.signed_links import SignedLink, decider_by, read_link
+from opencrab.engine.approvals.signed_links import (
+    SignedLink,
+    decider_of_approval_link,
+    read_approval_link,
+)
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.approvals.signed_link_page import (
     APPROVE,
@@ -57,12 +61,14 @@ def _decide_by_link(runtime: Runtime, token: str, request: Request, choice: str 
             return telling("unclear", language, 422)
         approved = choice == APPROVE
         try:
-            who = decider_by(runtime.home.keys, link)
-            made = approvals.decide(runtime, approval.id, approved=approved, who=who)
+            who = decider_of_approval_link(runtime.home.keys, link)
+            made = approvals.decide_approval(runtime, approval.id, approved=approved, who=who)
         except Refused:
             return telling("refused", language, 403)
         except Conflict:
-            return decision_page(approvals.find(runtime.home.facts, approval.id), language, 409)
+            return decision_page(
+                approvals.find_approval(runtime.home.facts, approval.id), language, 409
+            )
         return decision_page(made, language, 200)
 
     return _resolve_link(runtime, token, request, decide)
@@ -77,8 +83,8 @@ def _resolve_link(
     """What a link leads to, if it was made here, its time is not over, and it has an approval."""
     theirs = preferred_language(request.headers.get("accept-language", ""))
     try:
-        link = read_link(runtime.secrets, token)
-        approval = approvals.find(runtime.home.facts, link.approval_id)
+        link = read_approval_link(runtime.secrets, token)
+        approval = approvals.find_approval(runtime.home.facts, link.approval_id)
     except (Refused, NotFound):
         return telling("forged", theirs, 403)
     except Unavailable:
@@ -94,7 +100,7 @@ def _approval_page(runtime: Runtime, link: SignedLink, approval: Approval) -> Re
     if approval.state is not ApprovalState.PENDING:
         return decision_page(approval, language, 410)
     try:
-        decider_by(runtime.home.keys, link)
+        decider_of_approval_link(runtime.home.keys, link)
     except Refused:
         return telling("refused", language, 403)
     return asking(approval, name, language)

@@ -2,7 +2,7 @@
 
 from fastapi import Response
 
-from opencrab.engine.agents.events import News, Told, tell
+from opencrab.engine.agents.events import News, Told, record_agent_event
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -19,4 +19,6 @@ def tell_event(
 ) -> Response:
     """Let an agent know of an event; its words are a stranger's unless the owner trusts them."""
     key = once.id_of("event")
-    return once.answer(body, lambda: tell(api.runtime, agent_id, body, key=key), status=202)
+    return once.answer(
+        body, lambda: record_agent_event(api.runtime, agent_id, body, key=key), status=202
+    )

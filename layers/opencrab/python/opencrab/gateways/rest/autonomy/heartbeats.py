@@ -6,11 +6,11 @@ from fastapi import Response
 
 from opencrab.domain.agents.agent import AgentStatus, Profile
 from opencrab.domain.agents.heartbeat import Heartbeat
-from opencrab.domain.autonomy.heartbeat_gate import Beat, BeatReason
+from opencrab.domain.autonomy.heartbeat_gate import BeatReason, LoggedHeartbeat
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.value import Value
-from opencrab.engine.agents.vital_signs import stored_signs
-from opencrab.engine.autonomy.heartbeat import beats
+from opencrab.engine.agents.vital_signs import stored_vital_signs
+from opencrab.engine.autonomy.heartbeat import heartbeat_log
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.agents.agents import save_changes
 from opencrab.gateways.rest.http.access import Owner, Reader
@@ -19,7 +19,7 @@ from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, tag
 from opencrab.gateways.rest.http.page import Page, Paged, id_in, page_of
 from opencrab.gateways.rest.http.view import View
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 
 LISTING = "heartbeats"
 
@@ -100,10 +100,10 @@ def list_heartbeats(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Bea
     """Beats of the last 35 days that had a reason, newest first, and the number of all."""
     api.runtime.home.agents.get(agent_id)
     after = id_in(LISTING, query.cursor)
-    found = beats(api.runtime.home.facts, agent_id, after=after, limit=query.limit + 1)
+    found = heartbeat_log(api.runtime.home.facts, agent_id, after=after, limit=query.limit + 1)
     items, cursor = page_of(LISTING, found, query.limit, lambda fact: fact.id)
     return BeatsView(
-        items=tuple(BeatView.of(fact.read(Beat)) for fact in items),
+        items=tuple(BeatView.of(fact.read(LoggedHeartbeat)) for fact in items),
         next_cursor=cursor,
         totals=TotalsView.of(_signs(api.runtime.home.facts, agent_id)),
     )
@@ -141,6 +141,6 @@ def _status(runtime: Runtime, response: Response, profile: Profile) -> StatusVie
     )
 
 
-def _signs(facts: Facts, agent_id: str) -> VitalSigns | None:
-    stored = stored_signs(facts, agent_id)
+def _signs(facts: Documents, agent_id: str) -> VitalSigns | None:
+    stored = stored_vital_signs(facts, agent_id)
     return None if stored is None else stored.read(VitalSigns)

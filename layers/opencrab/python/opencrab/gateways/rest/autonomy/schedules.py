@@ -57,7 +57,7 @@ class Begun(Value):
 @router.get("", summary="List schedules")
 def list_schedules(api: Api, caller: Reader, agent_id: Id, query: Paged) -> Page[ScheduleView]:
     """An agent's schedules, the oldest first; there are 50 at most."""
-    read = partial(schedules.schedules, api.runtime.home, agent_id)
+    read = partial(schedules.schedules_of_agent, api.runtime.home, agent_id)
     items, cursor = page_list(LISTING, query, read, lambda each: each.id)
     shown = tuple(ScheduleView.of(each, private=caller.is_owner) for each in items)
     return Page(items=shown, next_cursor=cursor)
@@ -71,7 +71,7 @@ def create_schedule(
     schedule_id = once.id_of("schedule")
 
     def make() -> ScheduleView:
-        made = schedules.create(api.runtime, agent_id, schedule_id, body)
+        made = schedules.create_schedule(api.runtime, agent_id, schedule_id, body)
         return ScheduleView.of(made, private=True)
 
     return once.answer(body, make, status=201)
@@ -82,7 +82,7 @@ def get_schedule(
     api: Api, caller: Reader, agent_id: Id, schedule_id: Id, response: Response
 ) -> ScheduleView:
     """One schedule; ETag holds the version of what its owner wrote."""
-    found = schedules.get(api.runtime.home.facts, agent_id, schedule_id)
+    found = schedules.find_schedule(api.runtime.home.facts, agent_id, schedule_id)
     tag(response, found.version)
     return ScheduleView.of(found, private=caller.is_owner)
 
@@ -92,7 +92,9 @@ def put_schedule(
     api: Api, _caller: Owner, agent_id: Id, schedule_id: Id, body: Strict[ScheduleDraft], edit: Edit
 ) -> ScheduleView:
     """Replace all of what a schedule says; nothing begins by that, and nothing comes again."""
-    changed = schedules.change(api.runtime, agent_id, schedule_id, body, version=edit.version)
+    changed = schedules.change_schedule(
+        api.runtime, agent_id, schedule_id, body, version=edit.version
+    )
     tag(edit.response, changed.version)
     return ScheduleView.of(changed, private=True)
 
@@ -101,7 +103,7 @@ def put_schedule(
 def delete_schedule(api: Api, _caller: Owner, agent_id: Id, schedule_id: Id) -> ScheduleView:
     """Keep a schedule no more; what it has begun goes on."""
     return ScheduleView.of(
-        schedules.delete(api.runtime.home.facts, agent_id, schedule_id), private=True
+        schedules.delete_schedule(api.runtime.home.facts, agent_id, schedule_id), private=True
     )
 
 
@@ -115,6 +117,8 @@ def run_schedule(
     key = once.id_of("run")
 
     def make() -> Begun:
-        return Begun(turn_ids=schedules.run_now(api.runtime, agent_id, schedule_id, key=key))
+        return Begun(
+            turn_ids=schedules.run_schedule_now(api.runtime, agent_id, schedule_id, key=key)
+        )
 
     return once.answer(None, make, status=202)

@@ -9,7 +9,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Value
-from opencrab.engine.conversation.live import Visible, visible
+from opencrab.engine.conversation.live import VisibleKinds, visible_line_kinds
 from opencrab.gateways.rest.http.access import Caller
 from opencrab.gateways.rest.http.page import PageQuery
 
@@ -57,13 +57,13 @@ class LineView(Value):
         return cls(**shown, thread=line.group_line)
 
 
-def visible_to(caller: Caller, kinds: str | None) -> Visible:
+def visible_to(caller: Caller, kinds: str | None) -> VisibleKinds:
     """What a caller sees who asks for some kinds; naming kinds shows an owner private lines too.
 
     Raises Invalid for a kind that does not exist, Refused for one that is only the owner's.
     """
     asked = None if kinds is None else [_kind(name.strip()) for name in kinds.split(",")]
-    return visible(asked, is_owner=caller.is_owner)
+    return visible_line_kinds(asked, is_owner=caller.is_owner)
 
 
 def _kind(name: str) -> LineKind:

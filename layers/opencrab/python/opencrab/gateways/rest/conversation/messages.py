@@ -20,15 +20,15 @@ from opencrab.domain.conversation.message import (
 from opencrab.domain.errors import Invalid
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import MESSAGE_BYTES, MessageText, Name, ShortText, Value
-from opencrab.engine.conversation.live import collect
+from opencrab.engine.conversation.live import collect_visible_lines
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.admission import admit_message
 from opencrab.gateways.rest.conversation.lines import LinesQuery, LineView, visible_to
 from opencrab.gateways.rest.conversation.replies import Replies, wait_for
 from opencrab.gateways.rest.http.access import Caller, Reader, Talker
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.idempotency import Once, Repeatable
+from opencrab.gateways.rest.http.idempotency import IdempotentRequest, Repeatable
 from opencrab.gateways.rest.http.page import Page, cursor_of, sequence_in
 
 LISTING = "lines"
@@ -96,7 +96,7 @@ def list_messages(
     place = sequence_in(f"{LISTING}-{query.order}", query.cursor)
     runtime.home.sessions.get(session_id)
     newest = query.order == "newest"
-    lines, last = collect(
+    lines, last = collect_visible_lines(
         runtime.home.journal,
         session_id,
         visible,
@@ -164,7 +164,7 @@ def wanted_wait(prefer: str | None) -> int | None:
 
 
 def _admit(
-    runtime: Runtime, caller: Caller, session_id: str, once: Once, body: NewMessage
+    runtime: Runtime, caller: Caller, session_id: str, once: IdempotentRequest, body: NewMessage
 ) -> tuple[Turn, ...]:
     principal = caller.principal
     try:
@@ -183,7 +183,7 @@ def _admit(
             field="parts",
             cure=f"send at most {PARTS} parts and {MESSAGE_BYTES} bytes of text in all",
         ) from error
-    return admit(runtime, session_id, message)
+    return admit_message(runtime, session_id, message)
 
 
 def _answer_with_replies(accepted: Accepted, replies: Replies) -> Answered:

@@ -7,7 +7,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.turn.turn import Turn, TurnStatus
-from opencrab.engine.conversation.live import Visible
+from opencrab.engine.conversation.live import VisibleKinds
 from opencrab.gateways.rest.http.polling import Watch
 from opencrab.ports.turn.journal import Journal
 
@@ -39,7 +39,7 @@ class Replies:
 
     def read(self) -> None:
         """Read the lines, after the last look: a turn that had ended has all of them there."""
-        visible = Visible()
+        visible = VisibleKinds()
         while True:
             rows = self._journal.lines(self._session_id, after=self._place, limit=_READ)
             for line in rows:

@@ -17,7 +17,7 @@ from opencrab.domain.conversation.message import Line
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.value import Value
 from opencrab.engine.conversation import live_events
-from opencrab.engine.conversation.live import Visible, collect, turn_moved
+from opencrab.engine.conversation.live import VisibleKinds, collect_visible_lines, turn_change_of
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.conversation.lines import LAST, LineView, visible_to
 from opencrab.gateways.rest.http.access import Reader
@@ -64,7 +64,7 @@ class SessionFollower:
         self,
         runtime: Runtime,
         session_id: str,
-        visible: Visible,
+        visible: VisibleKinds,
         place: int,
         *,
         agui: bool = False,
@@ -98,7 +98,7 @@ class SessionFollower:
         """The next lines as events, and whether there are more."""
         events: list[str] = []
         while True:
-            lines, place = collect(
+            lines, place = collect_visible_lines(
                 self._home.journal,
                 self._session_id,
                 self._visible,
@@ -146,8 +146,8 @@ class SessionFollower:
             return ""
         self._told[turn_id] = status
         if self._agui:
-            found = turn_moved(self._runtime, turn_id, status)
-            return "" if found is None else "".join(map(_data, live_events.of_turn(found)))
+            found = turn_change_of(self._runtime, turn_id, status)
+            return "" if found is None else "".join(map(_data, live_events.events_of_turn(found)))
         if turn_id not in self._agents:
             self._agents[turn_id] = self._home.journal.header(turn_id).agent_id
         told = {"turn_id": turn_id, "agent_id": self._agents[turn_id], "status": status}
@@ -189,7 +189,7 @@ def sequence_of(event_id: str) -> int:
 
 
 def _begin(
-    runtime: Runtime, session_id: str, visible: Visible, after: int | None, *, agui: bool
+    runtime: Runtime, session_id: str, visible: VisibleKinds, after: int | None, *, agui: bool
 ) -> SessionFollower:
     runtime.home.sessions.get(session_id)
     if after is None:
@@ -200,7 +200,7 @@ def _begin(
 
 def _line_event(line: Line, *, agui: bool) -> str:
     if agui:
-        *others, last = map(_data, live_events.of_line(line))
+        *others, last = map(_data, live_events.events_of_line(line))
         return "".join((*others, f"id: {line.sequence}\n{last}"))
     data = LineView.of(line).model_dump_json()
     return f"id: {line.sequence}\nevent: line\ndata: {data}\n\n"

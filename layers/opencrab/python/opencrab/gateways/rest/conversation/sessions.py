@@ -17,7 +17,7 @@ from opencrab.domain.errors import Refused
 from opencrab.domain.value import MessageText, Value
 from opencrab.engine.agents.creation import NewSession, create_session
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import instruct
+from opencrab.engine.turn.admission import instruct_session
 from opencrab.gateways.rest.http.access import Caller, Owner, Reader, Talker
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -172,4 +172,4 @@ def _instruct(
         message_id=instruction_id,
         at=now,
     )
-    return instruct(runtime.home, instruction, line)
+    return instruct_session(runtime.home, instruction, line)

@@ -6,7 +6,7 @@ from opencrab.domain.errors import Conflict, Refused
 from opencrab.domain.turn.record import ApprovalDecision
 from opencrab.domain.value import ShortText, Value
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolve_pointers
+from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.engine.turn import control
 from opencrab.gateways.rest.http.access import Caller, Owner, Reader, Talker
 from opencrab.gateways.rest.http.body import Strict, routes
@@ -35,7 +35,7 @@ class Decision(Value, defer_build=False):
 def get_turn(api: Api, caller: Reader, turn_id: Id) -> StoryView:
     """A turn's state, and every step that it took."""
     recorded = api.runtime.home.journal.load(turn_id)
-    records = resolve_pointers(recorded.records, api.runtime.home.blobs)
+    records = resolve_record_pointers(recorded.records, api.runtime.home.blobs)
     return StoryView.told(recorded.turn, records, private=caller.is_owner)
 
 
@@ -57,7 +57,7 @@ def decide_turn(
     """Approve or reject what a waiting turn asks for; it goes on with exactly that call."""
 
     def make() -> TurnView:
-        turn = control.decide(
+        turn = control.decide_waiting_turn(
             api.runtime,
             turn_id,
             approved=body.approved,
@@ -87,7 +87,7 @@ def _cancel_turn_if_allowed(
             cure="use that key, or one with scope owner",
         )
     by = caller.principal.id
-    return TurnView.of(control.stop(runtime, turn_id, by=by, reason=reason))
+    return TurnView.of(control.stop_turn(runtime, turn_id, by=by, reason=reason))
 
 
 def _decided_before(journal: Journal, caller: Caller, turn_id: str, *, approved: bool) -> TurnView:

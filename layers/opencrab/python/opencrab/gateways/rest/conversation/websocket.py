@@ -24,7 +24,7 @@ from opencrab.domain.errors import (
 )
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.value import Value
-from opencrab.engine.conversation.connections import issue_ticket
+from opencrab.engine.conversation.connections import issue_connection_ticket
 from opencrab.gateways.rest.http.access import Reader, secret_in
 from opencrab.gateways.rest.http.body import routes
 from opencrab.gateways.rest.http.dependencies import Api
@@ -93,7 +93,7 @@ def create_ticket(api: Api, request: Request, _caller: Reader, once: Repeatable)
     key = content_hash(secret_in(request.scope["headers"]).encode())
 
     def make() -> TicketView:
-        ticket, expires_at = issue_ticket(api.runtime, key)
+        ticket, expires_at = issue_connection_ticket(api.runtime, key)
         return TicketView(ticket=ticket, expires_at=expires_at)
 
     return once.answer(None, make, status=201, remembered=lambda made: made.replaced(ticket=None))

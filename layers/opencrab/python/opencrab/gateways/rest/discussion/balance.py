@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from opencrab.domain.conversation.session import OBSERVER, Participant, Session, SessionStatus
-from opencrab.domain.discussion.turn_taking import evenness
+from opencrab.domain.discussion.turn_taking import jain_fairness_index
 from opencrab.domain.value import Value
 from opencrab.gateways.rest.http.access import Reader
 from opencrab.gateways.rest.http.body import routes
@@ -66,7 +66,7 @@ def fairness(session: Session, now: datetime) -> FairnessView:
     speaking = [each.characters for each in session.participants if each.role != OBSERVER]
     return FairnessView(
         session_id=session.id,
-        index=evenness(speaking),
+        index=jain_fairness_index(speaking),
         turns=sum(each.turns for each in session.participants),
         speeches=sum(each.speeches for each in session.participants),
         characters=said,

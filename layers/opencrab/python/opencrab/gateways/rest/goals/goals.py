@@ -7,14 +7,21 @@ from fastapi import Query, Response
 from pydantic import Field
 
 from opencrab.domain.agents.agent import Profile
-from opencrab.domain.goals.goal import Goal, GoalSource, GoalStatus, Task, TaskStatus, completion
+from opencrab.domain.goals.goal import (
+    Goal,
+    GoalSource,
+    GoalStatus,
+    Task,
+    TaskStatus,
+    task_completion_percent,
+)
 from opencrab.domain.goals.priority import Score
 from opencrab.domain.goals.value_estimate import Horizon, Satisfaction, Worth
 from opencrab.domain.value import ShortText, Value
 from opencrab.engine.goals import instructions as tasks
-from opencrab.engine.goals.instructions import Asker
-from opencrab.engine.goals.owner_goals import NewGoal, inject
-from opencrab.engine.goals.selection import explain_priorities
+from opencrab.engine.goals.instructions import InstructionGiver
+from opencrab.engine.goals.owner_goals import NewGoal, inject_owner_goal
+from opencrab.engine.goals.selection import explain_goal_priorities
 from opencrab.gateways.rest.agents.agents import save_changes
 from opencrab.gateways.rest.goals.task_views import find_goal
 from opencrab.gateways.rest.goals.tasks import Reason
@@ -105,7 +112,9 @@ class GoalView(Value):
         shown |= {"score": score, "waits": goal.pause and goal.pause.reason}
         plan = tuple(PlannedView.of(task, private=private) for task in goal.tasks)
         reached = goal.tasks or goal.status is GoalStatus.COMPLETED
-        return cls(**shown, tasks=plan, completion=completion(goal.tasks) if reached else 0)
+        return cls(
+            **shown, tasks=plan, completion=task_completion_percent(goal.tasks) if reached else 0
+        )
 
 
 @router.get("/purpose", summary="What is it there for?")
@@ -142,9 +151,9 @@ def list_goals(
     With `explain=1` each open one has its score: how much the agent wants it now, term by term.
     """
     after = place_in(LISTING, query.cursor) or ""
-    found = tasks.goals(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
+    found = tasks.goals_of_agent(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
     items, cursor = page_of(LISTING, found, query.limit, lambda goal: goal.id)
-    scores = explain_priorities(api.runtime, agent_id, items) if query.explain else {}
+    scores = explain_goal_priorities(api.runtime, agent_id, items) if query.explain else {}
     private = caller.is_owner
     return Page(
         items=tuple(
@@ -164,10 +173,10 @@ def inject_goal(
     """
     key = once.id_of("goal")
     principal = caller.principal
-    asker = Asker(principal.id, principal.name, caller.source, caller.authority)
+    asker = InstructionGiver(principal.id, principal.name, caller.source, caller.authority)
 
     def make() -> GoalView:
-        goal = inject(api.runtime, agent_id, body, asker, key=key)
+        goal = inject_owner_goal(api.runtime, agent_id, body, asker, key=key)
         return GoalView.of(goal, private=True)
 
     return once.answer(body, make, status=201)
@@ -188,7 +197,7 @@ def abandon_goal(
 
     def make() -> GoalView:
         goal = find_goal(api.runtime.home.facts, agent_id, goal_id).read(Goal)
-        ended = tasks.cancel(api.runtime, agent_id, goal.id, by=by, reason=wish.reason)
+        ended = tasks.cancel_goal(api.runtime, agent_id, goal.id, by=by, reason=wish.reason)
         return GoalView.of(ended, private=True)
 
     return once.answer(wish, make)
@@ -205,7 +214,7 @@ def get_goal(
 ) -> GoalView:
     """One goal with its plan; with `explain=1` an open one has its score."""
     goal = find_goal(api.runtime.home.facts, agent_id, goal_id).read(Goal)
-    scores = explain_priorities(api.runtime, agent_id, (goal,)) if explain else {}
+    scores = explain_goal_priorities(api.runtime, agent_id, (goal,)) if explain else {}
     return GoalView.of(goal, private=caller.is_owner, score=scores.get(goal.id))
 
 

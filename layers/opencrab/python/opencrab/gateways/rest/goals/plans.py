@@ -3,16 +3,16 @@
 from datetime import datetime
 
 from opencrab.domain.goals.goal import Goal, Task
-from opencrab.domain.goals.plan import PLAN, GivenUp, PlanStatus, plan_key, plan_status
+from opencrab.domain.goals.plan import PLAN, AbandonedPlan, PlanStatus, plan_key, plan_status
 from opencrab.domain.value import Value
 from opencrab.engine.goals import instructions as tasks
-from opencrab.engine.goals.pausing import goal_fact
+from opencrab.engine.goals.pausing import stored_goal
 from opencrab.gateways.rest.goals.goals import PlannedView
 from opencrab.gateways.rest.http.access import Reader
 from opencrab.gateways.rest.http.body import routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import Page, Paged, page_of, place_in
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 
 LISTING = "plans"
 
@@ -48,7 +48,7 @@ def get_plan(api: Api, caller: Reader, agent_id: Id) -> PlanView | None:
     current = api.runtime.home.agents.get(agent_id).mind.agenda.current
     if current is None:
         return None
-    goal = goal_fact(api.runtime.home.facts, agent_id, current).read(Goal)
+    goal = stored_goal(api.runtime.home.facts, agent_id, current).read(Goal)
     return _plan(api.runtime.home.facts, goal, private=caller.is_owner)
 
 
@@ -56,13 +56,13 @@ def get_plan(api: Api, caller: Reader, agent_id: Id) -> PlanView | None:
 def list_plans(api: Api, caller: Reader, agent_id: Id, query: Paged) -> Page[PlanView]:
     """An agent's plans, those of its newest goals first; goals without one are left out."""
     after = place_in(LISTING, query.cursor) or ""
-    found = tasks.goals(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
+    found = tasks.goals_of_agent(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
     goals, cursor = page_of(LISTING, found, query.limit, lambda goal: goal.id)
     shown = (_plan(api.runtime.home.facts, goal, private=caller.is_owner) for goal in goals)
     return Page(items=tuple(plan for plan in shown if plan is not None), next_cursor=cursor)
 
 
-def _plan(facts: Facts, goal: Goal, *, private: bool) -> PlanView | None:
+def _plan(facts: Documents, goal: Goal, *, private: bool) -> PlanView | None:
     status = plan_status(goal)
     if status is None:
         return None
@@ -84,12 +84,12 @@ def _plan(facts: Facts, goal: Goal, *, private: bool) -> PlanView | None:
     )
 
 
-def _given_up(facts: Facts, goal: Goal) -> list[GivenUp]:
+def _given_up(facts: Documents, goal: Goal) -> list[AbandonedPlan]:
     if goal.revision == 1:
         return []
     names = ((PLAN, plan_key(goal.id, each)) for each in range(1, goal.revision))
     found = facts.several(goal.agent_id, *names)
-    return sorted((fact.read(GivenUp) for fact in found), key=lambda old: old.revision)
+    return sorted((fact.read(AbandonedPlan) for fact in found), key=lambda old: old.revision)
 
 
 def _tasks(listed: tuple[Task, ...], *, private: bool) -> tuple[PlannedView, ...]:

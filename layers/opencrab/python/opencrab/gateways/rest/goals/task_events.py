@@ -14,7 +14,7 @@ from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import Goal
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.value import Value
-from opencrab.engine.goals.pausing import goal_fact
+from opencrab.engine.goals.pausing import stored_goal
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.goals.task_views import find_goal, front_of, task_view
 from opencrab.gateways.rest.http.access import Caller, Reader
@@ -63,7 +63,7 @@ class TaskFollower:
         While neither the goal, its turn's header nor what it waits for has changed, nothing else is
         read.
         """
-        fact = goal_fact(self._runtime.home.facts, self._goal.agent_id, self._goal.id)
+        fact = stored_goal(self._runtime.home.facts, self._goal.agent_id, self._goal.id)
         goal = fact.read(Goal)
         place = (fact.version, front_of(self._runtime.home, goal), *self._turn(goal.turn_id))
         if place == self._place:

@@ -1,16 +1,23 @@
 """Task views: how far a task has come, as much of it as the caller may see."""
 
-from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
-from opencrab.domain.document import Fact
+from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
+from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import Goal
 from opencrab.domain.value import Value
 from opencrab.engine.approvals import approvals
-from opencrab.engine.goals.pausing import goal_fact
-from opencrab.engine.goals.progress import Asked, Progress, Standing, Summary, progress, summary
+from opencrab.engine.goals.pausing import stored_goal
+from opencrab.engine.goals.progress import (
+    Asked,
+    Progress,
+    Standing,
+    Summary,
+    goal_progress,
+    goal_summary,
+)
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Caller, named_only, sees_questions
-from opencrab.ports.documents import Facts
+from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.turn.journal import Journal
 
@@ -39,9 +46,9 @@ class TaskView(Progress):
     behind: Front | None = None
 
 
-def find_goal(facts: Facts, agent_id: str, label: str) -> Fact:
+def find_goal(facts: Documents, agent_id: str, label: str) -> Document:
     """The fact of a goal, by its id or by that of a task that it has; raises NotFound, Invalid."""
-    fact = goal_fact(facts, agent_id, label)
+    fact = stored_goal(facts, agent_id, label)
     goal = fact.read(Goal)
     if label != goal.id and goal.task(label) is None:
         raise NotFound(f"{goal.id} has no task {label!r}", cure=f"look at {goal.id}")
@@ -50,7 +57,7 @@ def find_goal(facts: Facts, agent_id: str, label: str) -> Fact:
 
 def task_view(runtime: Runtime, goal: Goal, caller: Caller) -> TaskView:
     """A task as this caller may see it."""
-    told = progress(runtime, goal, private=caller.is_owner)
+    told = goal_progress(runtime, goal, private=caller.is_owner)
     shown = TaskView(**dict(told), behind=front_of(runtime.home, goal))
     if told.approval is None or sees_questions(runtime.home.agents, goal.agent_id, caller):
         return shown
@@ -59,7 +66,7 @@ def task_view(runtime: Runtime, goal: Goal, caller: Caller) -> TaskView:
 
 def task_summary(journal: Journal, goal: Goal) -> TaskSummary:
     """A task's line in a list."""
-    return TaskSummary(**dict(summary(journal, goal)))
+    return TaskSummary(**dict(goal_summary(journal, goal)))
 
 
 def front_of(home: Home, goal: Goal) -> Front | None:
@@ -67,19 +74,19 @@ def front_of(home: Home, goal: Goal) -> Front | None:
     if goal.status.is_end or goal.pause is not None:
         return None
     fact = home.facts.get(goal.agent_id, MIND, MIND)
-    agenda = fact.read(Mind).agenda if fact else Agenda()
+    agenda = fact.read(AgentState).agenda if fact else Agenda()
     if agenda.current is None or goal.id not in agenda.waiting:
         return None
     try:
-        front = goal_fact(home.facts, goal.agent_id, agenda.current).read(Goal)
+        front = stored_goal(home.facts, goal.agent_id, agenda.current).read(Goal)
     except NotFound:
         return None
-    return Front(id=front.id, name=front.name, status=summary(home.journal, front).status)
+    return Front(id=front.id, name=front.name, status=goal_summary(home.journal, front).status)
 
 
-def _redact_approval(facts: Facts, asked: Asked) -> Asked:
+def _redact_approval(facts: Documents, asked: Asked) -> Asked:
     try:
-        found = approvals.find(facts, asked.approval_id)
+        found = approvals.find_approval(facts, asked.approval_id)
     except NotFound:
         return asked.replaced(what="", touches="")
     return asked.replaced(what=named_only(found.action, found.impact.value), touches="")

@@ -11,9 +11,9 @@ from opencrab.domain.errors import Conflict, Invalid, Refused
 from opencrab.domain.goals.goal import Goal, goal_id_of
 from opencrab.domain.value import MessageText, Name, ShortText, Value
 from opencrab.engine.goals import instructions
-from opencrab.engine.goals.instructions import Asker, NewInstruction
-from opencrab.engine.goals.pausing import goal_fact
-from opencrab.engine.goals.progress import Standing, summary
+from opencrab.engine.goals.instructions import InstructionGiver, NewInstruction
+from opencrab.engine.goals.pausing import stored_goal
+from opencrab.engine.goals.progress import Standing, goal_summary
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.goals.task_views import (
     TaskSummary,
@@ -25,7 +25,7 @@ from opencrab.gateways.rest.goals.task_views import (
 from opencrab.gateways.rest.http.access import Caller, Reader, Talker
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.idempotency import Once, Repeatable
+from opencrab.gateways.rest.http.idempotency import IdempotentRequest, Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, page_of, place_in
 
 LISTING = "tasks"
@@ -66,23 +66,25 @@ class Steering(Value, defer_build=False):
 
 
 @dataclass(frozen=True)
-class Order:
+class TaskCommand:
     """A request to change one task, by somebody who may."""
 
     runtime: Runtime
     caller: Caller
     agent_id: str
     task_id: str
-    once: Once
+    once: IdempotentRequest
 
     def goal(self) -> Goal:
         """The task as it is stored; raises NotFound."""
-        return goal_fact(self.runtime.home.facts, self.agent_id, self.task_id).read(Goal)
+        return stored_goal(self.runtime.home.facts, self.agent_id, self.task_id).read(Goal)
 
     def cancel(self, reason: str) -> Goal:
         """Give the task up."""
         by = self.caller.principal.id
-        return instructions.cancel(self.runtime, self.agent_id, self.task_id, by=by, reason=reason)
+        return instructions.cancel_goal(
+            self.runtime, self.agent_id, self.task_id, by=by, reason=reason
+        )
 
     def answer(self, body: Value | None, act: Callable[[], Goal]) -> Response:
         """Do it once, and answer what it made of the task; raises Refused."""
@@ -98,7 +100,9 @@ class Order:
         return self.once.answer(body, make)
 
 
-async def _order(api: Api, caller: Talker, agent_id: Id, task_id: Id, once: Repeatable) -> Order:
+async def _order(
+    api: Api, caller: Talker, agent_id: Id, task_id: Id, once: Repeatable
+) -> TaskCommand:
     goal_id = goal_id_of(task_id)
     if task_id != goal_id:
         raise Invalid(
@@ -106,10 +110,10 @@ async def _order(api: Api, caller: Talker, agent_id: Id, task_id: Id, once: Repe
             field="task_id",
             cure=f"name the goal, {goal_id}",
         )
-    return Order(api.runtime, caller, agent_id, task_id, once)
+    return TaskCommand(api.runtime, caller, agent_id, task_id, once)
 
 
-Ordered = Annotated[Order, Depends(_order)]
+Ordered = Annotated[TaskCommand, Depends(_order)]
 
 
 @router.post("", status_code=202, response_model=TaskView, summary="Give an instruction")
@@ -125,7 +129,7 @@ def create_task(
     key = once.id_of("task")
 
     def make() -> TaskView:
-        goal = instructions.undertake(api.runtime, agent_id, asked, _asker(caller), key=key)
+        goal = instructions.start_instruction(api.runtime, agent_id, asked, _asker(caller), key=key)
         return task_view(api.runtime, goal, caller)
 
     return once.answer(body, make, status=202)
@@ -135,7 +139,9 @@ def create_task(
 def list_tasks(api: Api, _caller: Reader, agent_id: Id, query: Paged) -> Page[TaskSummary]:
     """What an agent was told to do or set itself, the newest first."""
     after = place_in(LISTING, query.cursor) or ""
-    found = instructions.goals(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
+    found = instructions.goals_of_agent(
+        api.runtime.home, agent_id, after=after, limit=query.limit + 1
+    )
     items, cursor = page_of(LISTING, found, query.limit, lambda goal: goal.id)
     return Page(
         items=tuple(task_summary(api.runtime.home.journal, goal) for goal in items),
@@ -166,7 +172,7 @@ def discard_task(order: Ordered, body: Strict[Reason] | None = None) -> Response
     wish = body or Reason()
 
     def act() -> Goal:
-        if summary(order.runtime.home.journal, order.goal()).status is Standing.ACTIVE:
+        if goal_summary(order.runtime.home.journal, order.goal()).status is Standing.ACTIVE:
             raise Conflict(
                 f"{order.task_id} is being carried out", cure="pause it first, or cancel it"
             )
@@ -182,7 +188,7 @@ def pause_task(order: Ordered, body: Strict[Reason] | None = None) -> Response:
     by = order.caller.principal.id
     return order.answer(
         wish,
-        lambda: instructions.pause(
+        lambda: instructions.pause_goal_by_label(
             order.runtime, order.agent_id, order.task_id, by=by, reason=wish.reason
         ),
     )
@@ -192,7 +198,7 @@ def pause_task(order: Ordered, body: Strict[Reason] | None = None) -> Response:
 def resume_task(order: Ordered) -> Response:
     """Go on with a task that waits, where it stopped; Conflict if it has ended."""
     return order.answer(
-        None, lambda: instructions.resume(order.runtime, order.agent_id, order.task_id)
+        None, lambda: instructions.resume_goal(order.runtime, order.agent_id, order.task_id)
     )
 
 
@@ -204,11 +210,11 @@ def steer_task(order: Ordered, body: Strict[Steering]) -> Response:
 
     def act() -> Goal:
         runtime, agent_id, task_id = order.runtime, order.agent_id, order.task_id
-        return instructions.steer(runtime, agent_id, task_id, body.text, asker=asker, key=key)
+        return instructions.steer_goal(runtime, agent_id, task_id, body.text, asker=asker, key=key)
 
     return order.answer(body, act)
 
 
-def _asker(caller: Caller) -> Asker:
+def _asker(caller: Caller) -> InstructionGiver:
     principal = caller.principal
-    return Asker(principal.id, principal.name, caller.source, caller.authority)
+    return InstructionGiver(principal.id, principal.name, caller.source, caller.authority)

@@ -11,7 +11,7 @@ from fastapi.security.http import HTTPAuthorizationCredentials
 from opencrab.domain.access.authority import Authority, Scope, Source, authority
 from opencrab.domain.access.principal import Principal
 from opencrab.domain.errors import NotFound, Unauthenticated
-from opencrab.engine.access.api_keys import principal_of
+from opencrab.engine.access.api_keys import principal_of_api_key
 from opencrab.ports.access.keys import Keys
 from opencrab.ports.agents import Agents
 
@@ -85,7 +85,7 @@ def identify(keys: Keys, headers: Iterable[tuple[bytes, bytes]], secret: str) ->
     """The caller behind a secret; one read of the store. Raises Unauthenticated."""
     from_terminal = any(name == _CLIENT and value == b"cli" for name, value in headers)
     source = Source.CLI if from_terminal else Source.REST
-    return Caller(principal_of(keys, secret), source)
+    return Caller(principal_of_api_key(keys, secret), source)
 
 
 def sees_questions(agents: Agents, agent_id: str, caller: Caller) -> bool:

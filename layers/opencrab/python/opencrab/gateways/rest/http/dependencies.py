@@ -7,14 +7,14 @@ from typing import Annotated, Any, cast
 from fastapi import Depends, Path, Request
 
 from opencrab.domain.value import Identifier
-from opencrab.engine.discord.setup import Application
+from opencrab.engine.discord.setup import BotApplication
 from opencrab.engine.insight.vitals import ReadMachine, no_machine
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.polling import Watch
 
 
 @dataclass(frozen=True)
-class Rest:
+class RestContext:
     """The installation behind the routes, the watch of its sessions, and its state of setup.
 
     `longest_seconds` is how long one request may take to be answered, where there is such a limit.
@@ -27,7 +27,7 @@ class Rest:
     setup: Callable[[], dict[str, Any]]
     longest_seconds: int | None = None
     machine: ReadMachine = no_machine
-    discord: Application = field(default_factory=Application)
+    discord: BotApplication = field(default_factory=BotApplication)
 
     def within(self, seconds: int | None) -> int | None:
         """The time that a client asked for, as far as there is time; None is without end."""
@@ -36,9 +36,9 @@ class Rest:
         return min(seconds, self.longest_seconds)
 
 
-async def _rest(request: Request) -> Rest:
-    return cast("Rest", request.app.state.rest)
+async def _rest(request: Request) -> RestContext:
+    return cast("RestContext", request.app.state.rest)
 
 
-Api = Annotated[Rest, Depends(_rest)]
+Api = Annotated[RestContext, Depends(_rest)]
 Id = Annotated[Identifier, Path()]

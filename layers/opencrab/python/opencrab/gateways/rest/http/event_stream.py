@@ -9,7 +9,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from opencrab.domain.errors import OpenCrabError
-from opencrab.gateways.rest.http.dependencies import Rest
+from opencrab.gateways.rest.http.dependencies import RestContext
 from opencrab.gateways.rest.http.problem import of_error
 
 HEARTBEAT_SECONDS = 15.0
@@ -34,7 +34,7 @@ def answer(stream: AsyncIterator[str]) -> StreamingResponse:
 
 
 async def events(
-    api: Rest,
+    api: RestContext,
     session_id: str,
     follower: Follower,
     seconds: float | None,

@@ -24,7 +24,7 @@ Answer = TypeVar("Answer", bound=BaseModel)
 
 
 @dataclass(frozen=True)
-class Once:
+class IdempotentRequest:
     """One request that may be a repeat; without a key it never is."""
 
     runtime: Runtime
@@ -88,13 +88,13 @@ async def _once(
             description="The same request with the same key is done once; kept for a day.",
         ),
     ] = None,
-) -> Once:
+) -> IdempotentRequest:
     caller: Caller = request.scope[CALLER]
     route = f"{request.method} {request.scope['path']}"
-    return Once(api.runtime, caller.principal.id, route, key)
+    return IdempotentRequest(api.runtime, caller.principal.id, route, key)
 
 
-Repeatable = Annotated[Once, Depends(_once)]
+Repeatable = Annotated[IdempotentRequest, Depends(_once)]
 
 
 def _hash(body: BaseModel | None) -> str:

@@ -24,7 +24,7 @@ from opencrab.domain.errors import (
     Unauthenticated,
     Unavailable,
 )
-from opencrab.domain.models.fault import Unanswered
+from opencrab.domain.models.fault import ModelCallFailed
 from opencrab.domain.value import Value
 
 MEDIA_TYPE = "application/problem+json"
@@ -40,7 +40,7 @@ _STATUS: dict[type[Exception], int] = {
     Conflict: 409,
     Unavailable: 503,
     Exhausted: 429,
-    Unanswered: 502,
+    ModelCallFailed: 502,
     OpenCrabError: 500,
 }
 _TITLES = {

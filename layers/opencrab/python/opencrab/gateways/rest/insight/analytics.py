@@ -13,7 +13,7 @@ from opencrab.engine.insight import llm_analytics, memory_analytics, skill_analy
 from opencrab.engine.insight.llm_analytics import LlmAnalytics, UsageAnalytics
 from opencrab.engine.insight.memory_analytics import MemoryAnalytics
 from opencrab.engine.insight.skill_analytics import SkillAnalytics
-from opencrab.engine.memory.reading import Place
+from opencrab.engine.memory.reading import GraphCursor
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -55,13 +55,13 @@ def get_usage_analytics(
 
     `as_of` is the last day whose turns are part of the evidence; null is what nobody knows.
     """
-    return llm_analytics.usage(api.runtime, agent_id, query.period)
+    return llm_analytics.usage_analytics(api.runtime, agent_id, query.period)
 
 
 @router.get("/skills", summary="Which skills help?")
 def get_skill_analytics(api: Api, _caller: Owner, agent_id: Id) -> SkillAnalytics:
     """Each acquired skill with its uses, its measured effect and its trial; learning by weeks."""
-    return skill_analytics.skills(api.runtime.home, api.runtime.rules.trials, agent_id)
+    return skill_analytics.skill_analytics(api.runtime.home, api.runtime.rules.trials, agent_id)
 
 
 @router.get("/llm", summary="Which models are worth it?")
@@ -73,7 +73,9 @@ def get_llm_analytics(
     Quality is of all time, and never what a model thinks of itself: `calibration` tells what that
     is worth.
     """
-    return llm_analytics.llm(api.runtime, agent_id, query.period, query.group_by, query.focus)
+    return llm_analytics.llm_analytics(
+        api.runtime, agent_id, query.period, query.group_by, query.focus
+    )
 
 
 @router.get("/memory", summary="Is its memory of use?")
@@ -81,18 +83,18 @@ def get_memory_analytics(
     api: Api, _caller: Owner, agent_id: Id, query: Paged
 ) -> MemoryAnalyticsView:
     """What searches found and what of it was of use; then what hangs on what, page by page."""
-    found, on = memory_analytics.memory(
+    found, on = memory_analytics.memory_analytics(
         api.runtime, agent_id, place=_place(query.cursor), limit=query.limit
     )
     cursor = None if on is None else cursor_of(RELATIONS, f"{on.kind}/{on.after}")
     return MemoryAnalyticsView(**dict(found), next_cursor=cursor)
 
 
-def _place(cursor: str | None) -> Place:
+def _place(cursor: str | None) -> GraphCursor:
     place = place_in(RELATIONS, cursor)
     if place is None:
-        return Place()
+        return GraphCursor()
     found = _PLACE.fullmatch(place)
     if found is None:
         raise unknown_place()
-    return Place(found[1], found[2])
+    return GraphCursor(found[1], found[2])

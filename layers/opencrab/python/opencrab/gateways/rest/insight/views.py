@@ -9,9 +9,9 @@ from pydantic import Field
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Value
 from opencrab.engine.insight import event_log as history
-from opencrab.engine.insight.agent_state import State, state
-from opencrab.engine.insight.panes import Pane, panes
-from opencrab.engine.insight.vitals import Vitals, vitals
+from opencrab.engine.insight.agent_state import State, agent_state_report
+from opencrab.engine.insight.panes import Pane, insight_panes
+from opencrab.engine.insight.vitals import Vitals, agent_vitals
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -59,7 +59,7 @@ class PanesView(Value):
 @router.get("/state", response_model=State, summary="Where does it stand?")
 def get_state(api: Api, _caller: Owner, agent_id: Id) -> Response:
     """An agent's input, plan, thought, action and result, indented for people to read."""
-    shown = state(api.runtime, agent_id).model_dump(mode="json")
+    shown = agent_state_report(api.runtime, agent_id).model_dump(mode="json")
     text = json.dumps(shown, ensure_ascii=False, indent=2)
     return Response(f"{text}\n".encode(), media_type="application/json")
 
@@ -69,7 +69,9 @@ def agent_events(
     api: Api, _caller: Owner, agent_id: Id, query: Annotated[HistoryQuery, Query()]
 ) -> Response:
     """An agent's history as JSON Lines, oldest turns first; nothing is ever changed in it."""
-    page = history.events(api.runtime, agent_id, after=_place(query.after), limit=query.limit)
+    page = history.agent_event_page(
+        api.runtime, agent_id, after=_place(query.after), limit=query.limit
+    )
     lines = (event.model_dump_json() + "\n" for event in page.events)
     headers = {NEXT: cursor_of(LISTING, page.place)} if page.place else {}
     return Response("".join(lines).encode(), media_type=JSON_LINES, headers=headers)
@@ -86,10 +88,10 @@ def _place(cursor: str | None) -> str:
 @router.get("/vitals", summary="How does it fare?")
 def get_vitals(api: Api, _caller: Owner, agent_id: Id) -> Vitals:
     """An agent's vitals; those of the machine only where that is the owner's own."""
-    return vitals(api.runtime, agent_id, api.machine)
+    return agent_vitals(api.runtime, agent_id, api.machine)
 
 
 @router.get("/panes", summary="Look at all of it")
 def get_panes(api: Api, _caller: Owner, agent_id: Id) -> PanesView:
     """Five panes, each with its name and its data: chat, cli, plan, inspector, vitals."""
-    return PanesView(items=panes(api.runtime, agent_id, api.machine))
+    return PanesView(items=insight_panes(api.runtime, agent_id, api.machine))

@@ -9,7 +9,7 @@ from pydantic import Field
 from opencrab import __version__
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.value import Identifier, Value
-from opencrab.engine.agents.settings import switch
+from opencrab.engine.agents.settings import freeze_or_unfreeze
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api
@@ -70,7 +70,9 @@ def put_system_state(api: Api, caller: Owner, body: Strict[StatePut]) -> StateVi
     Turns that meet a frozen switch end as stopped.
     """
     frozen = body.state is Switch.FROZEN
-    return _switches(switch(api.runtime.home, body.agent_id, frozen=frozen, by=caller.principal.id))
+    return _switches(
+        freeze_or_unfreeze(api.runtime.home, body.agent_id, frozen=frozen, by=caller.principal.id)
+    )
 
 
 @router.get("/openapi.json", include_in_schema=False)

@@ -7,7 +7,7 @@ from opencrab.domain.learning.review_period import Looked, Span
 from opencrab.domain.value import Value
 from opencrab.engine.insight.experiments import Decision
 from opencrab.engine.learning import changes, proposals
-from opencrab.engine.learning.experience_changes import says
+from opencrab.engine.learning.experience_changes import texts_of_experience_change
 from opencrab.engine.learning.nightly import run as night
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes
@@ -35,7 +35,7 @@ def list_changes(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[D
     """What was changed or proposed on evidence, with the numbers behind it, the newest first."""
     api.runtime.home.agents.get(agent_id)
     after = id_in(LISTING, query.cursor)
-    found = changes.adjustments(
+    found = changes.page_of_adjustments(
         api.runtime.home.facts, agent_id, after=after, limit=query.limit + 1
     )
     items, cursor = page_of(LISTING, found, query.limit, lambda each: each.id)
@@ -49,7 +49,7 @@ def get_change(api: Api, _caller: Owner, agent_id: Id, change_id: Id) -> Decisio
     """One change: what it was and became, on what evidence, and where it stands."""
     api.runtime.home.agents.get(agent_id)
     return _decision_view(
-        api, agent_id, changes.adjustment(api.runtime.home.facts, agent_id, change_id)
+        api, agent_id, changes.find_adjustment(api.runtime.home.facts, agent_id, change_id)
     )
 
 
@@ -58,7 +58,7 @@ def undo_change(api: Api, caller: Owner, agent_id: Id, change_id: Id, once: Repe
     """Bring back what was before; 409 names the later change where it is not as it was left."""
     by = caller.principal.id
     return once.answer(
-        None, lambda: Decision.of(changes.undo(api.runtime, agent_id, change_id, by))
+        None, lambda: Decision.of(changes.undo_adjustment(api.runtime, agent_id, change_id, by))
     )
 
 
@@ -73,8 +73,10 @@ def apply_change(
     runtime, by = api.runtime, caller.principal.id
     return once.answer(
         None,
-        lambda: Decision.of(proposals.follow(runtime, agent_id, change_id, by)),
-        again=lambda: Decision.of(proposals.find_followed(runtime, agent_id, change_id, by)),
+        lambda: Decision.of(proposals.follow_proposal(runtime, agent_id, change_id, by)),
+        again=lambda: Decision.of(
+            proposals.find_followed_proposal(runtime, agent_id, change_id, by)
+        ),
     )
 
 
@@ -90,10 +92,10 @@ def run_meta_analysis(
     api.runtime.home.agents.get(agent_id)
     return once.answer(
         body,
-        lambda: night.look(api.runtime, agent_id, body.period, dry_run=body.dry_run),
+        lambda: night.review_agent_now(api.runtime, agent_id, body.period, dry_run=body.dry_run),
     )
 
 
 def _decision_view(api: Api, agent_id: str, made: Adjustment) -> Decision:
     """A change with the words that it is about; they are in no answer that is kept for repeats."""
-    return Decision.of(made, says(api.runtime.home.facts, agent_id, made))
+    return Decision.of(made, texts_of_experience_change(api.runtime.home.facts, agent_id, made))

@@ -24,7 +24,7 @@ SubjectName = Annotated[
 @router.get("", summary="What is tried out?")
 def list_experiments(api: Api, _caller: Owner, agent_id: Id) -> Experiments:
     """Skills on trial, mixed models and hidden memories: what they showed, and what was decided."""
-    return experiments.experiments(api.runtime, agent_id)
+    return experiments.experiments_of_agent(api.runtime, agent_id)
 
 
 @router.post("/{subject}/stop", response_model=Decision, summary="End an experiment")
@@ -39,8 +39,10 @@ def stop_experiment(
     runtime, by = api.runtime, caller.principal.id
     return once.answer(
         None,
-        lambda: Decision.of(experiments.stop(runtime, agent_id, subject, by)),
-        again=lambda: Decision.of(experiments.find_stopped(runtime, agent_id, subject, by)),
+        lambda: Decision.of(experiments.stop_experiment(runtime, agent_id, subject, by)),
+        again=lambda: Decision.of(
+            experiments.find_stopped_experiment(runtime, agent_id, subject, by)
+        ),
     )
 
 
@@ -49,7 +51,9 @@ def pin_subject(
     api: Api, _caller: Owner, agent_id: Id, subject: SubjectName, once: Repeatable
 ) -> Response:
     """From now on no evidence moves this skill, or which models are asked for this."""
-    return once.answer(None, lambda: experiments.pin(api.runtime, agent_id, subject))
+    return once.answer(
+        None, lambda: experiments.pin_experiment_subject(api.runtime, agent_id, subject)
+    )
 
 
 @router.post("/{subject}/unpin", response_model=Pinned, summary="Let evidence move it")
@@ -60,6 +64,6 @@ def unpin_subject(
     runtime = api.runtime
     return once.answer(
         None,
-        lambda: experiments.unpin(runtime, agent_id, subject),
-        again=lambda: experiments.find_unpinned(runtime, agent_id, subject),
+        lambda: experiments.unpin_experiment_subject(runtime, agent_id, subject),
+        again=lambda: experiments.find_unpinned_subject(runtime, agent_id, subject),
     )

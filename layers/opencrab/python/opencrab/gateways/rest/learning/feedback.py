@@ -54,7 +54,7 @@ def give_feedback(
 
     def make() -> FeedbackView:
         _require_part(api.runtime.home, caller, turn_id)
-        experience = feedback.give(
+        experience = feedback.give_feedback(
             api.runtime,
             turn_id,
             by=caller.principal.id,
@@ -63,7 +63,7 @@ def give_feedback(
             key=once.id_of("feedback"),
             by_owner=caller.is_owner,
         )
-        thumbs = feedback.thumbs_of(experience)
+        thumbs = feedback.feedback_thumbs(experience)
         return FeedbackView.of(experience, turn_id=experience.about_turn, thumbs=thumbs)
 
     return once.answer(body, make, status=201)

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.value import Identifier, Value
-from opencrab.engine.memory.archive.export import Wanted, export
-from opencrab.engine.memory.archive.restore import take_in
+from opencrab.engine.memory.archive.export import ExportSelection, export_memory_archive
+from opencrab.engine.memory.archive.restore import restore_memory_archive
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import BYTES_BODY, Bytes, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -68,8 +68,8 @@ def export_memory(
     `memories.md` and `sessions/*.md` are for reading; the JSON lines of what is kept, but not of
     sessions and summaries, can be imported again.
     """
-    wanted = Wanted(**dict(query))
-    content = export(api.runtime.home, api.runtime.clock, agent_id, wanted)
+    wanted = ExportSelection(**dict(query))
+    content = export_memory_archive(api.runtime.home, api.runtime.clock, agent_id, wanted)
     name = f"{agent_id}-memory-{_day(api.runtime.clock.now())}.zip"
     headers = {
         "Content-Disposition": f'attachment; filename="{name}"',
@@ -96,7 +96,9 @@ def import_memory(
     All of it is checked before anything is written; the same zip again changes nothing. Lines of
     sessions and summaries are not taken in: a journal tells only what happened here.
     """
-    taken = take_in(api.runtime.home, api.runtime.clock, agent_id, content, trusted=query.trust)
+    taken = restore_memory_archive(
+        api.runtime.home, api.runtime.clock, agent_id, content, trusted=query.trust
+    )
     return TakenView.of(taken)
 
 

@@ -84,7 +84,7 @@ class WorkingMemoryView(View):
 def list_beliefs(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[BeliefView]:
     """What the agent holds to be true, the surest first."""
     after = _place(query.cursor)
-    found = beliefs_and_peers.beliefs(
+    found = beliefs_and_peers.beliefs_of_agent(
         api.runtime.home, agent_id, after=after, limit=query.limit + 1
     )
     items, cursor = page_of(
@@ -103,7 +103,9 @@ def delete_belief(api: Api, _caller: Owner, agent_id: Id, belief_id: Id) -> None
 def list_peers(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[PeerSummary]:
     """The agents that it worked with, in the order of their ids, and how far it trusts them now."""
     after = id_in(PEERS, query.cursor)
-    found = beliefs_and_peers.peers(api.runtime, agent_id, after=after, limit=query.limit + 1)
+    found = beliefs_and_peers.peers_of_agent(
+        api.runtime, agent_id, after=after, limit=query.limit + 1
+    )
     items, cursor = page_of(PEERS, found, query.limit, lambda each: each.peer.agent_id)
     shown = (PeerSummary.of(known.peer, trust=known.trust) for known in items)
     return Page(items=tuple(shown), next_cursor=cursor)
@@ -112,7 +114,7 @@ def list_peers(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[Pee
 @router.get("/peers/{peer_id}", summary="Look at a peer")
 def get_peer(api: Api, _caller: Owner, agent_id: Id, peer_id: Id) -> PeerView:
     """One agent in numbers and words; where there are only words, the numbers are nobody's."""
-    known = beliefs_and_peers.peer(api.runtime, agent_id, peer_id)
+    known = beliefs_and_peers.find_peer(api.runtime, agent_id, peer_id)
     words = None if known.impression is None else ImpressionSummary.of(known.impression)
     return PeerView.of(known.peer, trust=known.trust, impression=words)
 
@@ -129,7 +131,9 @@ def list_lived_experiences(
 ) -> Page[ExperienceView]:
     """What the agent did and what it taught, newest first; the list of `/memory/experiences`."""
     after = id_in(EXPERIENCES, query.cursor)
-    found = reading.experiences(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
+    found = reading.experiences_of_agent(
+        api.runtime.home, agent_id, after=after, limit=query.limit + 1
+    )
     items, cursor = page_of(EXPERIENCES, found, query.limit, lambda each: each.id)
     return Page(items=tuple(map(ExperienceView.of, items)), next_cursor=cursor)
 
@@ -146,7 +150,7 @@ def get_working_memory(api: Api, _caller: Owner, agent_id: Id) -> WorkingMemoryV
 @router.delete("/working-memory", status_code=204, summary="Clear its working memory")
 def clear_working_memory(api: Api, _caller: Owner, agent_id: Id) -> None:
     """Take away what the agent has noted for itself, if there is anything."""
-    working_memory.clear(api.runtime.home, agent_id)
+    working_memory.clear_working_memory(api.runtime.home, agent_id)
 
 
 def _place(cursor: str | None) -> tuple[float, str] | None:

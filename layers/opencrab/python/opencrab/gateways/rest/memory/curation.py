@@ -10,7 +10,7 @@ from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.memory.memory import Category, Earlier, Provenance
 from opencrab.domain.memory.write_policy import Ruling
 from opencrab.domain.value import Value
-from opencrab.engine.memory.curation import Memories, MemoryChange, NewMemory, StoredMemory
+from opencrab.engine.memory.curation import MemoryChange, MemoryCurator, NewMemory, StoredMemory
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -24,11 +24,11 @@ LISTING = "memories"
 router = routes("/api/agents/{agent_id}/memory/curated", "memory")
 
 
-async def _memories(api: Api, caller: Owner, agent_id: Id) -> Memories:
-    return Memories(api.runtime, agent_id, caller.principal.id)
+async def _memories(api: Api, caller: Owner, agent_id: Id) -> MemoryCurator:
+    return MemoryCurator(api.runtime, agent_id, caller.principal.id)
 
 
-Deciding = Annotated[Memories, Depends(_memories)]
+Deciding = Annotated[MemoryCurator, Depends(_memories)]
 
 
 class MemoriesQuery(PageQuery, defer_build=False):

@@ -97,7 +97,7 @@ def forget_memory(
     no harm and goes on where the time was not enough, whatever its Idempotency-Key.
     """
     wish = _require_confirmation(agent_id, body)
-    return ForgottenView.of(erase.forget(api.runtime, agent_id, wish))
+    return ForgottenView.of(erase.erase_data(api.runtime, agent_id, wish))
 
 
 @router.post("/forget/preview", summary="What would be forgotten?")
@@ -105,7 +105,7 @@ def preview_forgetting(
     api: Api, _caller: Owner, agent_id: Id, _once: Repeatable, body: Strict[ForgetWish]
 ) -> LineageView:
     """What would be forgotten with a wish, and what came of it; nothing changes."""
-    return LineageView.of(erase.lineage(api.runtime, agent_id, body.wish()))
+    return LineageView.of(erase.data_lineage(api.runtime, agent_id, body.wish()))
 
 
 def _require_confirmation(agent_id: str, body: ForgetWish) -> Wish:

@@ -46,7 +46,7 @@ class LogView(View):
 def list_memory_sessions(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[LogView]:
     """Sessions that the agent takes part in, in order of their ids."""
     after = id_in(LISTING, query.cursor) or None
-    found, place = reading.logs(api.runtime.home, agent_id, after=after, limit=query.limit)
+    found, place = reading.session_logs(api.runtime.home, agent_id, after=after, limit=query.limit)
     cursor = None if place is None else cursor_of(LISTING, place)
     shown = (LogView.of(log.session, lines=log.lines, last_at=log.last_at) for log in found)
     return Page(items=tuple(shown), next_cursor=cursor)
@@ -65,7 +65,7 @@ def get_memory_session(
     after, before = max(query.first - 1, 0), query.last + 1
     if place is not None:
         after, before = (after, min(place, before)) if newest else (max(place, after), before)
-    found, last = reading.lines(
+    found, last = reading.lines_known_to_agent(
         api.runtime.home,
         agent_id,
         session_id,

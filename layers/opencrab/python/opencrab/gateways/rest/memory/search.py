@@ -17,7 +17,7 @@ from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.timestamps import Moment
 from opencrab.ports.home import Home
-from opencrab.ports.memory.search import MOST_FOUND, Found, Query, Search
+from opencrab.ports.memory.search import MOST_FOUND, Search, SearchHit, SearchQuery
 
 router = routes("/api/agents/{agent_id}/memory", "memory")
 
@@ -67,7 +67,7 @@ class FoundView(Value):
     tainted: bool
 
     @classmethod
-    def of(cls, found: Found, *, scored: bool) -> "FoundView":
+    def of(cls, found: SearchHit, *, scored: bool) -> "FoundView":
         """What was found as it is shown, with its score for whoever may hear everything."""
         row = found.row
         own = ("id", "kind", "text", "session_id", "sequence", "at")
@@ -105,9 +105,9 @@ def _run_search(
 ) -> FoundViews:
     if not body.query.strip():
         raise Invalid("query is blank", field="query", cure="say what you look for")
-    query = Query(
+    query = SearchQuery(
         text=body.query,
-        clearance=reading.clearance_of(caller.principal),
+        clearance=reading.principal_clearance(caller.principal),
         limit=body.limit,
         session_id=body.session_id,
         kinds=frozenset(body.kinds),
@@ -116,6 +116,6 @@ def _run_search(
         since=body.since,
         until=body.until,
     )
-    found = reading.search(home, search, agent_id, query)
+    found = reading.search_memory(home, search, agent_id, query)
     scored = query.clearance.whole
     return FoundViews(items=tuple(FoundView.of(each, scored=scored) for each in found))

@@ -1,8 +1,8 @@
 """Memory status over REST: how far index and summaries have come, and what failed."""
 
 from opencrab.domain.value import Identifier, Value
-from opencrab.engine.memory.compaction.turn import retry
-from opencrab.engine.memory.reading import session_of
+from opencrab.engine.memory.compaction.turn import retry_compaction
+from opencrab.engine.memory.reading import session_known_to_agent
 from opencrab.engine.memory.status import MemoryStatus, memory_status
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import routes
@@ -32,5 +32,5 @@ def retry_summaries(
 
     `status` shows what came of it.
     """
-    session_of(api.runtime.home.sessions, agent_id, body.session_id)
-    retry(api.runtime, agent_id, body.session_id)
+    session_known_to_agent(api.runtime.home.sessions, agent_id, body.session_id)
+    retry_compaction(api.runtime, agent_id, body.session_id)

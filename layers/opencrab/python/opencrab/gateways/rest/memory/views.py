@@ -14,7 +14,7 @@ from opencrab.domain.memory.summary import Span, Summary
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.value import Value
 from opencrab.engine.memory import reading
-from opencrab.engine.memory.reading import Place
+from opencrab.engine.memory.reading import GraphCursor
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -161,7 +161,9 @@ def list_impressions(
 ) -> Page[ImpressionSummary]:
     """What the agent thinks of persons and peers, in order of their ids."""
     after = id_in(IMPRESSIONS, query.cursor)
-    found = reading.impressions(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
+    found = reading.impressions_of_agent(
+        api.runtime.home, agent_id, after=after, limit=query.limit + 1
+    )
     items, cursor = page_of(IMPRESSIONS, found, query.limit, lambda each: each.target_id)
     return Page(items=tuple(map(ImpressionSummary.of, items)), next_cursor=cursor)
 
@@ -169,7 +171,7 @@ def list_impressions(
 @router.get("/impressions/{person_id}", summary="Look at an impression")
 def get_impression(api: Api, _caller: Owner, agent_id: Id, person_id: Id) -> ImpressionView:
     """What the agent thinks of one person or peer, session by session."""
-    found = reading.impression(api.runtime.home, agent_id, person_id)
+    found = reading.find_impression(api.runtime.home, agent_id, person_id)
     return ImpressionView.of(found)
 
 
@@ -177,7 +179,7 @@ def get_impression(api: Api, _caller: Owner, agent_id: Id, person_id: Id) -> Imp
 def get_memory_graph(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> GraphView:
     """What the agent holds to be so: nodes, then the weighted relations between them."""
     place = _place(query.cursor)
-    found = reading.graph(api.runtime.home, agent_id, place=place, limit=query.limit)
+    found = reading.knowledge_graph(api.runtime.home, agent_id, place=place, limit=query.limit)
     on = found.place
     return GraphView(
         nodes=tuple(map(NodeView.of, found.nodes)),
@@ -190,7 +192,9 @@ def get_memory_graph(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Gr
 def list_experiences(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[ExperienceView]:
     """What the agent did and what it taught, the newest first."""
     after = id_in(EXPERIENCES, query.cursor)
-    found = reading.experiences(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
+    found = reading.experiences_of_agent(
+        api.runtime.home, agent_id, after=after, limit=query.limit + 1
+    )
     items, cursor = page_of(EXPERIENCES, found, query.limit, lambda each: each.id)
     return Page(items=tuple(map(ExperienceView.of, items)), next_cursor=cursor)
 
@@ -201,7 +205,9 @@ def list_summaries(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page
     after = id_in(SUMMARIES, query.cursor)
     if after and not re.fullmatch(_SUMMARY, after):
         raise unknown_place()
-    found = reading.summaries(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
+    found = reading.summaries_of_agent(
+        api.runtime.home, agent_id, after=after, limit=query.limit + 1
+    )
     items, cursor = page_of(SUMMARIES, found, query.limit, lambda each: each.id)
     return Page(items=tuple(map(SummaryView.of, items)), next_cursor=cursor)
 
@@ -209,14 +215,14 @@ def list_summaries(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page
 @router.get("/summaries/{summary_id}", summary="Read a summary")
 def get_summary(api: Api, _caller: Owner, agent_id: Id, summary_id: SummaryId) -> SummaryView:
     """One summary; its sources name the lines of `/memory/sessions/{session_id}`."""
-    return SummaryView.of(reading.summary(api.runtime.home, agent_id, summary_id))
+    return SummaryView.of(reading.find_summary(api.runtime.home, agent_id, summary_id))
 
 
-def _place(cursor: str | None) -> Place:
+def _place(cursor: str | None) -> GraphCursor:
     place = place_in(GRAPH, cursor)
     if place is None:
-        return Place()
+        return GraphCursor()
     found = _PLACE.fullmatch(place)
     if found is None:
         raise unknown_place()
-    return Place(found[1], found[2])
+    return GraphCursor(found[1], found[2])

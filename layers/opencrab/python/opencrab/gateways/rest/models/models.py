@@ -12,11 +12,11 @@ from opencrab.domain.models.routing import ModelReference
 from opencrab.domain.money.budget import Price
 from opencrab.domain.value import Received, Value
 from opencrab.engine.models.preferences import (
-    change_aliases,
-    change_fallback,
-    change_prices,
-    current,
-    directory_of,
+    change_model_aliases,
+    change_model_fallback,
+    change_model_prices,
+    current_preferences,
+    require_provider_directory,
 )
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes
@@ -115,8 +115,10 @@ def list_models(
 ) -> Page[ModelView]:
     """Every known model in order of its name, whether its provider is set up or not."""
     after = place_in(LISTING, query.cursor) or ""
-    current(api.runtime)
-    known = sorted(directory_of(api.runtime.directory).infos(), key=lambda info: info.name)
+    current_preferences(api.runtime)
+    known = sorted(
+        require_provider_directory(api.runtime.directory).infos(), key=lambda info: info.name
+    )
     found = [
         info for info in known if info.name > after and query.provider in {None, info.provider}
     ]
@@ -127,7 +129,7 @@ def list_models(
 @router.get("/prices", summary="List prices taken over")
 def get_prices(api: Api, _caller: Owner, response: Response) -> PricesView:
     """The prices that were taken over, each with its day; ETag as that of the aliases."""
-    stored = current(api.runtime)
+    stored = current_preferences(api.runtime)
     tag(response, stored.version)
     return PricesView(prices=stored.preferences.prices)
 
@@ -138,7 +140,7 @@ def put_prices(api: Api, _caller: Owner, body: Strict[PricesPut], edit: Edit) ->
 
     Nor does one that is 0 or less than half of the price in use, unless `allow_lower` is true.
     """
-    saved, refused = change_prices(
+    saved, refused = change_model_prices(
         api.runtime, body.prices, allow_lower=body.allow_lower, version=edit.version
     )
     tag(edit.response, saved.version)
@@ -154,7 +156,7 @@ def get_aliases(api: Api, _caller: Owner, response: Response) -> AliasesView:
 @router.put("/aliases", summary="Replace the aliases")
 def put_aliases(api: Api, _caller: Owner, body: Strict[AliasesPut], edit: Edit) -> AliasesView:
     """Replace all aliases; they count from the next model call on."""
-    change_aliases(api.runtime, body.aliases, version=edit.version)
+    change_model_aliases(api.runtime, body.aliases, version=edit.version)
     return _aliases(api, edit.response)
 
 
@@ -167,12 +169,12 @@ def get_fallback(api: Api, _caller: Owner, response: Response) -> FallbackView:
 @router.put("/fallback", summary="Replace who is asked next")
 def put_fallback(api: Api, _caller: Owner, body: Strict[FallbackPut], edit: Edit) -> FallbackView:
     """Replace who is asked when a model fails; it counts from the next model call on."""
-    change_fallback(api.runtime, body.fallback, version=edit.version)
+    change_model_fallback(api.runtime, body.fallback, version=edit.version)
     return _fallback(api, edit.response)
 
 
 def _aliases(api: Api, response: Response) -> AliasesView:
-    stored = current(api.runtime)
+    stored = current_preferences(api.runtime)
     tag(response, stored.version)
     routing, changed = api.runtime.models.routing, stored.preferences.aliases
     return AliasesView(
@@ -183,7 +185,7 @@ def _aliases(api: Api, response: Response) -> AliasesView:
 
 
 def _fallback(api: Api, response: Response) -> FallbackView:
-    stored = current(api.runtime)
+    stored = current_preferences(api.runtime)
     tag(response, stored.version)
     usable, changed = api.runtime.models.routing.fallback, stored.preferences.fallback
     return FallbackView(

@@ -11,7 +11,11 @@ from pydantic import Field, StringConstraints
 from opencrab.domain.errors import NotFound
 from opencrab.domain.models.preferences import ProviderName
 from opencrab.domain.value import Received, ShortText, Value
-from opencrab.engine.models.preferences import change_provider, current, directory_of
+from opencrab.engine.models.preferences import (
+    change_provider,
+    current_preferences,
+    require_provider_directory,
+)
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api
@@ -82,8 +86,10 @@ def list_providers(
 ) -> Page[ProviderView]:
     """Every provider in order of its name, set up or not; ETag as that of the aliases."""
     after = place_in(LISTING, query.cursor) or ""
-    tag(response, current(api.runtime).version)
-    known = sorted(directory_of(api.runtime.directory).providers(), key=lambda state: state.name)
+    tag(response, current_preferences(api.runtime).version)
+    known = sorted(
+        require_provider_directory(api.runtime.directory).providers(), key=lambda state: state.name
+    )
     found = [state for state in known if state.name > after]
     items, cursor = page_of(LISTING, found, query.limit, lambda state: state.name)
     return Page(items=tuple(map(ProviderView.of, items)), next_cursor=cursor)
@@ -96,15 +102,15 @@ def put_provider(
     """Change a provider's settings and key; they count from the next model call on."""
     saved = change_provider(api.runtime, name, body.changes(), key=body.key, version=edit.version)
     tag(edit.response, saved.version)
-    states = directory_of(api.runtime.directory).providers()
+    states = require_provider_directory(api.runtime.directory).providers()
     return ProviderView.of(next(state for state in states if state.name == name))
 
 
 @router.get("/{name}/health", summary="Does it answer?")
 def provider_health(api: Api, _caller: Owner, name: Named) -> ProviderHealthView:
     """Ask a provider for its models, which costs nothing, and wait 5 seconds at most."""
-    current(api.runtime)
-    directory = directory_of(api.runtime.directory)
+    current_preferences(api.runtime)
+    directory = require_provider_directory(api.runtime.directory)
     if all(state.name != name for state in directory.providers()):
         raise NotFound(
             f"there is no provider {name!r}", field="name", cure="see the list of providers"

@@ -8,7 +8,7 @@ from pydantic import Field
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.money.budget import LIMITS, Limits
 from opencrab.domain.value import Identifier, MicroUsd, Value
-from opencrab.engine.money.budgets import budgets
+from opencrab.engine.money.budgets import budget_limits
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes
@@ -71,7 +71,7 @@ def get_budgets(
     api: Api,
     _caller: Owner,
     agent: Annotated[
-        Identifier | None, Query(description="an agent's id, to see its budgets as well")
+        Identifier | None, Query(description="an agent's id, to see its budget_limits as well")
     ] = None,
 ) -> BudgetsView:
     """The limits, and what the installation, or one agent too, has drawn today."""
@@ -89,5 +89,5 @@ def put_budgets(api: Api, _caller: Owner, body: Strict[BudgetsPut]) -> BudgetsVi
 
 
 def _budgets_view(runtime: Runtime, agent: Agent | None) -> BudgetsView:
-    found = budgets(runtime, agent)
+    found = budget_limits(runtime, agent)
     return BudgetsView.of(found, drawn=tuple(map(DrawnView.of, found.drawn)))

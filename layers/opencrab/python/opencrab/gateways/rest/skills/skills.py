@@ -8,7 +8,7 @@ from fastapi import Depends, Path, Response
 from pydantic import Field
 
 from opencrab.domain.errors import Conflict, Invalid
-from opencrab.domain.learning.skill_lifecycle import Lesson, lesson
+from opencrab.domain.learning.skill_lifecycle import SkillLesson, skill_lesson
 from opencrab.domain.skills.skill import (
     AcquiredSkill,
     Description,
@@ -20,12 +20,12 @@ from opencrab.domain.skills.skill import (
     StandardSkill,
 )
 from opencrab.domain.value import Language, Name, Text, Value
-from opencrab.engine.skills.owner import Keeper, SkillState
+from opencrab.engine.skills.owner import SkillOwner, SkillState
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, IfMatch, tag, version_in
-from opencrab.gateways.rest.http.idempotency import Once, Repeatable
+from opencrab.gateways.rest.http.idempotency import IdempotentRequest, Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, page_list
 
 LISTING = "skills"
@@ -38,16 +38,16 @@ _RESTORED = _APPROVED | {SkillStatus.QUARANTINED}
 Skill = Annotated[SkillName, Path()]
 
 
-async def _keeper(api: Api, caller: Owner, agent_id: Id) -> Keeper:
-    return Keeper(api.runtime, agent_id, caller.principal.id)
+async def _keeper(api: Api, caller: Owner, agent_id: Id) -> SkillOwner:
+    return SkillOwner(api.runtime, agent_id, caller.principal.id)
 
 
-async def _looker(api: Api, _caller: Reader, agent_id: Id) -> Keeper:
-    return Keeper(api.runtime, agent_id)
+async def _looker(api: Api, _caller: Reader, agent_id: Id) -> SkillOwner:
+    return SkillOwner(api.runtime, agent_id)
 
 
-Keeping = Annotated[Keeper, Depends(_keeper)]
-Looking = Annotated[Keeper, Depends(_looker)]
+Keeping = Annotated[SkillOwner, Depends(_keeper)]
+Looking = Annotated[SkillOwner, Depends(_looker)]
 
 
 class SkillPut(Value, defer_build=False):
@@ -59,9 +59,9 @@ class SkillPut(Value, defer_build=False):
     )
     guidance: Annotated[Text, Field(min_length=1)] = Field(description="Markdown, 8 KB at most")
 
-    def lesson(self, name: str) -> Lesson:
+    def lesson(self, name: str) -> SkillLesson:
         """It, under a name and with everything hidden taken out; raises Invalid."""
-        return lesson(
+        return skill_lesson(
             name,
             self.description,
             situation_pattern=self.situation_pattern,
@@ -208,8 +208,8 @@ def restore_skill(keeper: Keeping, skill: Skill, once: Repeatable) -> Response:
 
 
 def _run_idempotent_change(
-    once: Once,
-    keeper: Keeper,
+    once: IdempotentRequest,
+    keeper: SkillOwner,
     name: str,
     act: Callable[[], SkillState],
     *,
@@ -230,12 +230,12 @@ def _run_idempotent_change(
     return once.answer(body, lambda: _view(act(), _language(keeper)), again=again)
 
 
-def _language(keeper: Keeper) -> Language:
+def _language(keeper: SkillOwner) -> Language:
     """The agent's own language; raises NotFound where there is no such agent."""
     return keeper.runtime.home.agents.get(keeper.agent_id).agent.language
 
 
-def _view_with_etag(response: Response, keeper: Keeper, kept: SkillState) -> SkillView:
+def _view_with_etag(response: Response, keeper: SkillOwner, kept: SkillState) -> SkillView:
     if isinstance(kept.skill, AcquiredSkill):
         tag(response, kept.skill.version)
     return _view(kept, _language(keeper))

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Query
 
 from opencrab.domain.value import Identifier
-from opencrab.engine.insight.costs import Explanation, explain
+from opencrab.engine.insight.costs import Explanation, explain_turn_cost
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import routes
 from opencrab.gateways.rest.http.dependencies import Api
@@ -18,4 +18,4 @@ def explain_costs(
     api: Api, _caller: Owner, turn: Annotated[Identifier, Query(description="a turn's id")]
 ) -> Explanation:
     """Every model call of a turn with its cost and why, and what became of what was drawn."""
-    return explain(api.runtime, turn)
+    return explain_turn_cost(api.runtime, turn)

@@ -4,7 +4,7 @@ from typing import Any
 
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.world.binding import Genome
-from opencrab.engine.world.binding import NewBinding, bind, place
+from opencrab.engine.world.binding import NewBinding, bind_to_world, world_of_agent
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -33,10 +33,10 @@ class WorldView(View):
 @router.get("", summary="Look at its world")
 def get_agent_world(api: Api, _caller: Reader, agent_id: Id) -> WorldView:
     """Where an agent is bound to, with its public key, its genome and what it has left."""
-    return WorldView.of(place(api.runtime.home, agent_id))
+    return WorldView.of(world_of_agent(api.runtime.home, agent_id))
 
 
 @router.put("", summary="Bind it to a world")
 def put_agent_world(api: Api, _caller: Owner, agent_id: Id, body: Strict[NewBinding]) -> WorldView:
     """Bind an agent to a world, for good; its private key is made here and stays in the secrets."""
-    return WorldView.of(bind(api.runtime, agent_id, body))
+    return WorldView.of(bind_to_world(api.runtime, agent_id, body))
