@@ -17,7 +17,7 @@ from opencrab.ports.models.model import (
 )
 
 REPLAY = "google"
-"""Marks an `ModelAnswer.replay` as made here."""
+"""Marks a `ModelAnswer.replay` as made here."""
 
 UNSIGNED = "skip_thought_signature_validator"
 """What Google wants in place of the signature of a call that it did not make itself."""

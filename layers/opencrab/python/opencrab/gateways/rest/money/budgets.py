@@ -71,7 +71,7 @@ def get_budgets(
     api: Api,
     _caller: Owner,
     agent: Annotated[
-        Identifier | None, Query(description="an agent's id, to see its budget_limits as well")
+        Identifier | None, Query(description="an agent's id, to see its budgets as well")
     ] = None,
 ) -> BudgetsView:
     """The limits, and what the installation, or one agent too, has drawn today."""
