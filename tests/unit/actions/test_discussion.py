@@ -7,7 +7,7 @@ import pytest
 from opencrab.actions import Registry, discussion
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.models.routing import Routing
-from opencrab.domain.turn.action import Guided, PhaseSet
+from opencrab.domain.turn.action import GuidanceGiven, PhaseSet
 from opencrab.ports.turn.action import ActionContext
 
 REGISTRY = Registry((discussion.group,))
@@ -15,7 +15,7 @@ REGISTRY = Registry((discussion.group,))
 
 def test_the_facilitator_guides_and_sets_the_phase(at: ActionContext) -> None:
     leads = replace(at, session=at.session.replaced(facilitator_id=at.agent.id))
-    assert _run(leads, "broadcast_guidance", text="短く") == (Guided(text="短く"),)
+    assert _run(leads, "broadcast_guidance", text="短く") == (GuidanceGiven(text="短く"),)
     assert _run(leads, "set_phase", phase="convergent") == (PhaseSet(phase="convergent"),)
     assert _error(leads, "broadcast_guidance", text=" ").startswith("text is blank")
 

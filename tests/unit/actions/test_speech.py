@@ -7,7 +7,14 @@ import pytest
 from pydantic import ValidationError
 
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.turn.action import ActionResult, DeclaredDone, Effect, Mused, Passed, Spoke
+from opencrab.domain.turn.action import (
+    ActionResult,
+    DeclaredDone,
+    Effect,
+    InnerVoiceNoted,
+    SilenceChosen,
+    SpeechSent,
+)
 from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.ports.turn.action import ActionContext
 from tests.unit.actions.knowing import REGISTRY, desk, run
@@ -26,19 +33,19 @@ def at(tmp_path: Path) -> Iterator[ActionContext]:
 @both_languages
 def test_speech_is_for_everybody(words: str, at: ActionContext) -> None:
     result = run(at, "send_speech", content=words)
-    assert result == ActionResult.done(Spoke(text=words), said=True)
+    assert result == ActionResult.done(SpeechSent(text=words), said=True)
 
 
 @both_languages
 def test_a_thought_is_for_nobody_else(words: str, at: ActionContext) -> None:
     result = run(at, "generate_inner_voice", content=words)
-    assert result == ActionResult.done(Mused(text=words), said=False)
+    assert result == ActionResult.done(InnerVoiceNoted(text=words), said=False)
 
 
 @both_languages
 def test_silence_may_have_a_reason(words: str, at: ActionContext) -> None:
-    assert run(at, "send_noreact", reason=words).side_effects == (Passed(reason=words),)
-    assert run(at, "send_noreact").side_effects == (Passed(),)
+    assert run(at, "send_noreact", reason=words).side_effects == (SilenceChosen(reason=words),)
+    assert run(at, "send_noreact").side_effects == (SilenceChosen(),)
 
 
 @both_languages
@@ -94,7 +101,7 @@ def test_what_fits_no_message_is_refused_before_it_runs(
 
 def test_the_longest_message_can_be_said(at: ActionContext) -> None:
     most = "海" * (MESSAGE_BYTES // 3)
-    assert run(at, "send_speech", content=most).side_effects == (Spoke(text=most),)
+    assert run(at, "send_speech", content=most).side_effects == (SpeechSent(text=most),)
 
 
 @pytest.mark.parametrize("name", SPEECH)

@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.policy import ApprovalPolicy, needs_approval
-from opencrab.domain.turn.action import ActionResult, Mused, Spoke
+from opencrab.domain.turn.action import ActionResult, InnerVoiceNoted, SpeechSent
 
 UNASKED = {
     ApprovalPolicy.STRICT: {Impact.SPEECH},
@@ -52,7 +52,7 @@ def test_a_list_names_impacts_and_actions_that_run_unasked(impact: Impact) -> No
 
 
 def test_a_success_carries_data_and_side_effects() -> None:
-    result = ActionResult.done(Spoke(text="こんにちは"), Mused(text="hm"), said=True)
+    result = ActionResult.done(SpeechSent(text="こんにちは"), InnerVoiceNoted(text="hm"), said=True)
     assert (result.success, result.data, result.error) == (True, {"said": True}, None)
     assert [effect.kind for effect in result.side_effects] == ["spoke", "mused"]
 
@@ -63,7 +63,7 @@ def test_a_failure_says_why() -> None:
 
 
 def test_a_result_comes_back_from_its_stored_form() -> None:
-    result = ActionResult.done(Spoke(text="海 🦀"), path="メモ.md")
+    result = ActionResult.done(SpeechSent(text="海 🦀"), path="メモ.md")
     assert ActionResult.model_validate_json(result.model_dump_json()) == result
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from opencrab.domain.models.fault import Fault
-from opencrab.domain.turn.action import ActionResult, Effect, Spoke
+from opencrab.domain.turn.action import ActionResult, Effect, SpeechSent
 from opencrab.domain.turn.record import (
     ActionCall,
     ActionIntent,
@@ -35,7 +35,7 @@ def ended(n: int, state: CallState) -> ModelResult:
     return ModelResult(n=n, state=state, error="away")
 
 
-def returned(n: int, call: ActionCall, *effects: Spoke, ends: bool = False) -> CallResult:
+def returned(n: int, call: ActionCall, *effects: SpeechSent, ends: bool = False) -> CallResult:
     return CallResult(
         n=n,
         call_id=call.id,
@@ -74,7 +74,7 @@ STORY: tuple[Record, ...] = (
     answered(1, WRITE, SAY, text="書きます"),
     running(2, WRITE),
     returned(2, WRITE),
-    returned(3, SAY, Spoke(text="こんにちは"), ends=True),
+    returned(3, SAY, SpeechSent(text="こんにちは"), ends=True),
     intent(4, "i2"),
     answered(4, text="done"),
 )

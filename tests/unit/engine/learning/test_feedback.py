@@ -5,7 +5,7 @@ import pytest
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.memory.memory import Experience
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.turn.action import ActionResult, Spoke
+from opencrab.domain.turn.action import ActionResult, SpeechSent
 from opencrab.domain.turn.record import (
     ActionCall,
     CallResult,
@@ -32,7 +32,7 @@ def ended(
             call_id=f"c{place}",
             name="send_speech",
             state=CallState.COMPLETED,
-            result=ActionResult.done(Spoke(text=text)),
+            result=ActionResult.done(SpeechSent(text=text)),
         )
         for place, text in enumerate(spoken)
     )

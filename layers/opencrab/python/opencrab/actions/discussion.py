@@ -7,7 +7,7 @@ from pydantic import Field
 from opencrab.actions.registry import Group
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid, Refused
-from opencrab.domain.turn.action import ActionResult, Effect, Guided, PhaseSet
+from opencrab.domain.turn.action import ActionResult, Effect, GuidanceGiven, PhaseSet
 from opencrab.domain.value import MessageText, Value
 from opencrab.ports.turn.action import ActionContext
 
@@ -42,7 +42,7 @@ def broadcast_guidance(arguments: BroadcastGuidance, context: ActionContext) -> 
     _require_facilitator(context)
     if not arguments.text.strip():
         raise Invalid("text is blank", field="text", cure="write the guidance in words")
-    return ActionResult.done(Guided(text=arguments.text), guided=True)
+    return ActionResult.done(GuidanceGiven(text=arguments.text), guided=True)
 
 
 @group.action(

@@ -8,7 +8,14 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid, Refused
 from opencrab.domain.memory.impression import first_impression, note_impression
 from opencrab.domain.memory.memory import IMPRESSION, Impression
-from opencrab.domain.turn.action import ActionResult, DeclaredDone, Effect, Mused, Passed, Spoke
+from opencrab.domain.turn.action import (
+    ActionResult,
+    DeclaredDone,
+    Effect,
+    InnerVoiceNoted,
+    SilenceChosen,
+    SpeechSent,
+)
 from opencrab.domain.value import Identifier, MessageText, Name, ShortText, Value
 from opencrab.ports.turn.action import ActionContext
 
@@ -63,7 +70,7 @@ def _is_last(arguments: SendSpeech, _result: ActionResult) -> bool:
 def send_speech(arguments: SendSpeech, context: ActionContext) -> ActionResult:
     """Say something to everybody in the conversation. Ends your turn unless `more` is true."""
     _require_words(arguments.content)
-    return ActionResult.done(Spoke(text=arguments.content), said=True)
+    return ActionResult.done(SpeechSent(text=arguments.content), said=True)
 
 
 @group.action(
@@ -75,7 +82,7 @@ def send_speech(arguments: SendSpeech, context: ActionContext) -> ActionResult:
 )
 def send_noreact(arguments: SendNoreact, context: ActionContext) -> ActionResult:
     """Say nothing and end your turn: for when you have nothing new to add."""
-    return ActionResult.done(Passed(reason=arguments.reason), said=False)
+    return ActionResult.done(SilenceChosen(reason=arguments.reason), said=False)
 
 
 @group.action(
@@ -87,7 +94,7 @@ def send_noreact(arguments: SendNoreact, context: ActionContext) -> ActionResult
 def generate_inner_voice(arguments: GenerateInnerVoice, context: ActionContext) -> ActionResult:
     """Think to yourself. Nobody else ever reads it, and your turn goes on."""
     _require_words(arguments.content)
-    return ActionResult.done(Mused(text=arguments.content), said=False)
+    return ActionResult.done(InnerVoiceNoted(text=arguments.content), said=False)
 
 
 @group.action(

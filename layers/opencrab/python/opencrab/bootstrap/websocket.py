@@ -28,13 +28,13 @@ def websocket_handler() -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
     from opencrab.adapters.dynamodb.stream import entries
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.adapters.websocket_push import SECONDS, ApiGatewayPush
-    from opencrab.bootstrap.aws.environment import aws_setting, journalist_of
+    from opencrab.bootstrap.aws.environment import aws_setting, lambda_log
     from opencrab.bootstrap.aws.functions import admitting
     from opencrab.gateways.websocket.authentication import origins_of
     from opencrab.gateways.websocket.aws import Gateway
 
     configured = settings.load({})
-    journalist_of(configured)
+    lambda_log(configured)
     endpoint = aws_setting(configured, "websocket_endpoint")
     client = Deferred(
         "apigatewaymanagementapi", read_seconds=SECONDS, attempts=1, endpoint_url=endpoint

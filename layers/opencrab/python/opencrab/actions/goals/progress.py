@@ -23,7 +23,7 @@ from opencrab.domain.goals.goal import (
     task_message,
 )
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.turn.action import ActionResult, Effect, GoalEnded, Spoke, TaskEnded
+from opencrab.domain.turn.action import ActionResult, Effect, GoalEnded, SpeechSent, TaskEnded
 from opencrab.domain.value import Language, ShortText, Text, Value
 from opencrab.ports.turn.action import ActionContext
 
@@ -132,7 +132,7 @@ def report(arguments: Report, context: ActionContext) -> ActionResult:
     ended = ended.replaced(report=text)
     effect = GoalEnded(goal=goal.id, message=goal_message(ended))
     return ActionResult.done(
-        Spoke(text=text), effect, reported=True, unconfirmed=list(unconfirmed)
+        SpeechSent(text=text), effect, reported=True, unconfirmed=list(unconfirmed)
     ).keeping(fact.holding(ended))
 
 

@@ -133,7 +133,7 @@ class QueryVector:
     ) -> tuple[dict[int, float], dict[int, tuple[str, ...]]]:
         with making_sense():
             near = frozenset(_nearest(connection, self._asked, limits))
-            likeness = _likeness(connection, self._asked, {*near, *hits})
+            likeness = _cosines(connection, self._asked, {*near, *hits})
         scores = fuse_search_scores(hits, likeness)
         why = {
             number: ("words",) * (number in hits) + ("meaning",) * (number in near)
@@ -201,7 +201,7 @@ def _nearest(
     return (*nearer, *(number for (number,) in first))
 
 
-def _likeness(
+def _cosines(
     connection: sqlite3.Connection, asked: QuantizedVector, numbers: Iterable[int]
 ) -> dict[int, float]:
     """How near rows are, those that have a vector."""

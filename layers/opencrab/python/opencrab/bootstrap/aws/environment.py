@@ -30,7 +30,7 @@ def table_of(configured: "Settings") -> Table:
     return _table_named(aws_setting(configured, "table"))
 
 
-def journalist_of(configured: "Settings") -> "LambdaLog":
+def lambda_log(configured: "Settings") -> "LambdaLog":
     """Takes over the process's log."""
     from opencrab.gateways.aws.functions import LambdaLog
 

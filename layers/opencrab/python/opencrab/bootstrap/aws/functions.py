@@ -22,7 +22,7 @@ from opencrab.adapters.secrets import secrets_from
 from opencrab.adapters.sqs import SqsQueue
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.actions import acting
-from opencrab.bootstrap.aws.environment import aws_setting, journalist_of, table_of
+from opencrab.bootstrap.aws.environment import aws_setting, lambda_log, table_of
 from opencrab.bootstrap.aws.models import thinking
 from opencrab.bootstrap.aws.search import search_of
 from opencrab.bootstrap.aws.status import setup_of
@@ -171,7 +171,7 @@ def worker(jobs: tuple[BackgroundJob[Runtime, Any], ...] = ()) -> "Worker":
 
     configured = settings.load({})
     clock = SystemClock()
-    journalist = journalist_of(configured)
+    journalist = lambda_log(configured)
     place = aws_setting(configured, "secrets")
     secrets = LaterSecrets(place, clock)
     home = _home(configured, clock, consistent=False, on_turn=journalist.on_turn)
@@ -201,7 +201,7 @@ def rest_handler() -> "Answer":
     from opencrab.gateways.rest.http.polling import PollingWatch
 
     configured = settings.load({})
-    journalist = journalist_of(configured)
+    journalist = lambda_log(configured)
     clock = SystemClock()
     home = _home(configured, clock, consistent=True, on_turn=journalist.on_turn)
     secrets = LaterSecrets(str(configured.get("aws.secrets")), clock)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, cast
 
 from opencrab import settings
 from opencrab.adapters.system_clock import SystemClock
-from opencrab.bootstrap.aws.environment import journalist_of
+from opencrab.bootstrap.aws.environment import lambda_log
 from opencrab.bootstrap.aws.functions import DeployedModels, admitting
 from opencrab.bootstrap.prices import nightly
 from opencrab.engine.learning.nightly.run import run_nightly_review
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def night_worker() -> NightWorker:
     """What the function behind the hourly schedule does."""
     configured = settings.load({})
-    journalist = journalist_of(configured)
+    journalist = lambda_log(configured)
     admitted = admitting(configured, SystemClock())
     runtime = replace(admitted, directory=cast(DeployedModels, admitted.models))
     price = nightly(configured, _transport)

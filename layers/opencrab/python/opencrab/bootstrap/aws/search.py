@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from opencrab import settings
 from opencrab.adapters.aws_client import Deferred
-from opencrab.bootstrap.aws.environment import aws_setting, journalist_of, table_of
+from opencrab.bootstrap.aws.environment import aws_setting, lambda_log, table_of
 from opencrab.domain.errors import Invalid
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.feed import FeedEntry
@@ -110,7 +110,7 @@ def _awake() -> "tuple[Settings, Clock]":
     from opencrab.adapters.system_clock import SystemClock
 
     configured = settings.load({})
-    journalist_of(configured)
+    lambda_log(configured)
     return configured, SystemClock()
 
 

@@ -10,14 +10,14 @@ def receiver() -> Callable[[Mapping[str, Any], Any], dict[str, Any]]:
     from opencrab import settings
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.adapters.world_bus import envelope_in
-    from opencrab.bootstrap.aws.environment import aws_setting, journalist_of
+    from opencrab.bootstrap.aws.environment import aws_setting, lambda_log
     from opencrab.bootstrap.aws.functions import LaterSecrets, admitting
     from opencrab.bootstrap.world import world_of
     from opencrab.gateways.world.inbound import from_queue
 
     configured = settings.load({})
     clock = SystemClock()
-    journalist = journalist_of(configured)
+    journalist = lambda_log(configured)
     secrets = LaterSecrets(aws_setting(configured, "secrets"), clock)
     runtime = replace(admitting(configured, clock), world=world_of(configured, secrets))
 

@@ -23,21 +23,21 @@ class Effect(StrEnum):
     ONCE = "once"
 
 
-class Spoke(Value):
+class SpeechSent(Value):
     """Words for everybody in the session."""
 
     kind: Literal["spoke"] = "spoke"
     text: str
 
 
-class Mused(Value):
+class InnerVoiceNoted(Value):
     """Words for nobody but the agent."""
 
     kind: Literal["mused"] = "mused"
     text: str
 
 
-class Passed(Value):
+class SilenceChosen(Value):
     """A decision to stay silent."""
 
     kind: Literal["passed"] = "passed"
@@ -94,7 +94,7 @@ class SkillLearned(Value):
     status: str
 
 
-class Guided(Value):
+class GuidanceGiven(Value):
     """Words of a facilitator for all agents of the session, and for nobody else."""
 
     kind: Literal["guided"] = "guided"
@@ -133,11 +133,11 @@ class GoalEnded(Value):
 
 
 SideEffect = Annotated[
-    Spoke
-    | Mused
-    | Passed
+    SpeechSent
+    | InnerVoiceNoted
+    | SilenceChosen
     | DeclaredDone
-    | Guided
+    | GuidanceGiven
     | PhaseSet
     | FileWritten
     | FileDeleted

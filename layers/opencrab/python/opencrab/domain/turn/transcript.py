@@ -9,7 +9,7 @@ from opencrab.domain.conversation.loop_guard import minhash_of
 from opencrab.domain.conversation.session import Phase, Session, SessionChange
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.models.routing import Duration, ModelChosen, RoutingBasis
-from opencrab.domain.turn.action import ActionResult, SideEffect, SkillUsed, Spoke
+from opencrab.domain.turn.action import ActionResult, SideEffect, SkillUsed, SpeechSent
 from opencrab.domain.turn.record import (
     ActionCall,
     ActionIntent,
@@ -209,7 +209,7 @@ def session_change(
 
 def _spoken_texts(transcript: Transcript) -> list[str]:
     """What the turn said with actions."""
-    return [effect.text for effect in transcript.effects if isinstance(effect, Spoke)]
+    return [effect.text for effect in transcript.effects if isinstance(effect, SpeechSent)]
 
 
 def _set_phase(transcript: Transcript) -> Phase | None:

@@ -244,13 +244,13 @@ def sweep_approvals(runtime: Runtime) -> int:
     changed = 0
     for fact in _all_open(runtime.home.facts):
         try:
-            changed += _swept(runtime, fact, runtime.clock.now())
+            changed += _sweep_approval(runtime, fact, runtime.clock.now())
         except OpenCrabError as error:
             log.warning("approval %s is left as it is: %s", fact.id, error.message)
     return changed
 
 
-def _swept(runtime: Runtime, fact: Document, now: datetime) -> bool:
+def _sweep_approval(runtime: Runtime, fact: Document, now: datetime) -> bool:
     approval = fact.read(Approval)
     if _is_over(approval, now):
         _expire(runtime, fact)

@@ -89,7 +89,7 @@ def sweep_heartbeats(runtime: Runtime) -> HeartbeatSweepResult:
         for fact in found:
             if fact.owner not in seen:
                 seen.add(fact.owner)
-                _swept(runtime, fact, beaten, occupied)
+                _sweep_due_heartbeats(runtime, fact, beaten, occupied)
         if len(found) < limit or limit >= _MOST:
             return beaten
         limit *= 2
@@ -187,7 +187,7 @@ def heartbeat_log(
     return facts.page(agent_id, BEAT, after=after, limit=limit, newest_first=True)
 
 
-def _swept(
+def _sweep_due_heartbeats(
     runtime: Runtime,
     fact: Document,
     beaten: HeartbeatSweepResult,

@@ -195,7 +195,7 @@ def _tell_the_named(
     Its next heartbeat looks at it, even when the discussion has moved on.
     """
     last = _last_speech(session, lines)
-    _stir_answered(runtime, session, speaker_id)
+    _note_answered_in_vital_signs(runtime, session, speaker_id)
     if last is None:
         return
     mention = Mention(
@@ -219,7 +219,7 @@ def _add_mention(signs: VitalSigns, mention: Mention) -> VitalSigns:
     return signs if signs.mention is not None else signs.replaced(mention=mention)
 
 
-def _stir_answered(runtime: Runtime, session: Session, agent_id: str) -> None:
+def _note_answered_in_vital_signs(runtime: Runtime, session: Session, agent_id: str) -> None:
     def answered(signs: VitalSigns) -> VitalSigns:
         here = signs.mention is not None and signs.mention.session_id == session.id
         return signs.replaced(mention=None) if here else signs

@@ -108,14 +108,14 @@ def events_of_stored_turn(runtime: Runtime, turn_id: str, language: Language) ->
     except NotFound:
         return None
     account = TurnAccount.of(recorded.turn, records)
-    events = tuple(_Teller(runtime, account, language).events())
+    events = tuple(_TurnEventReader(runtime, account, language).events())
     last = next((call for call in account.calls if call.is_busy), None)
     if last is None or recorded.turn.status.is_end:
         return TurnEvents(recorded.turn, events, busy=False, approving=False)
     return TurnEvents(recorded.turn, events, busy=True, approving=last.is_asked)
 
 
-class _Teller:
+class _TurnEventReader:
     """Goes through the account of one turn, once."""
 
     def __init__(self, runtime: Runtime, account: TurnAccount, language: Language) -> None:

@@ -211,7 +211,7 @@ def draw_models_for_turn(
     """
     if agent.llm.aim.leave is Leave.OFF:
         return ()
-    return tuple(_draw_lots(models, agent, mixes, turn_id))
+    return tuple(_draw_assignments(models, agent, mixes, turn_id))
 
 
 def mix_shares(models: Models, agent: Agent, mix: Mix) -> dict[str, float]:
@@ -223,7 +223,7 @@ def mix_shares(models: Models, agent: Agent, mix: Mix) -> dict[str, float]:
     return _shares(mix, choices(models, agent, mix.weights))
 
 
-def _draw_lots(
+def _draw_assignments(
     models: Models, agent: Agent, mixes: Iterable[Mix], turn_id: str
 ) -> Iterator[ModelAssignment]:
     for mix in mixes:

@@ -12,9 +12,9 @@ from opencrab.domain.turn.action import (
     ActionResult,
     Effect,
     FileWritten,
-    Guided,
-    Mused,
-    Spoke,
+    GuidanceGiven,
+    InnerVoiceNoted,
+    SpeechSent,
 )
 from opencrab.domain.turn.record import (
     ActionCall,
@@ -303,9 +303,9 @@ def _lines(work: TurnWork, call: ActionCall, record: CallResult) -> tuple[Line, 
     """
     lines: list[Line] = []
     for effect in record.result.side_effects:
-        if isinstance(effect, Spoke):
+        if isinstance(effect, SpeechSent):
             lines.append(work.line(LineKind.SPEECH, truncate_message(effect.text)))
-        elif isinstance(effect, Mused):
+        elif isinstance(effect, InnerVoiceNoted):
             text = truncate_message(effect.text)
             lines.append(work.line(LineKind.INNER_VOICE, text, audience=Audience.SELF))
     if not lines:
@@ -313,7 +313,7 @@ def _lines(work: TurnWork, call: ActionCall, record: CallResult) -> tuple[Line, 
     lines.extend(
         _guidance(work, effect)
         for effect in record.result.side_effects
-        if isinstance(effect, Guided)
+        if isinstance(effect, GuidanceGiven)
     )
     lines.extend(
         work.line(LineKind.SYSTEM, effect.message)
@@ -323,14 +323,14 @@ def _lines(work: TurnWork, call: ActionCall, record: CallResult) -> tuple[Line, 
     return tuple(lines)
 
 
-def _guidance(work: TurnWork, effect: Guided) -> Line:
+def _guidance(work: TurnWork, effect: GuidanceGiven) -> Line:
     """A facilitator's guidance: an agent's words, on whosever behalf the turn is."""
     line = work.line(LineKind.SYSTEM, truncate_message(effect.text), audience=Audience.AGENTS)
     return line.replaced(authority=Authority.PEER)
 
 
 def _utterances(work: TurnWork, result: ActionResult, *, ends: bool) -> tuple[Utterance, ...]:
-    spoken = [effect.text for effect in result.side_effects if isinstance(effect, Spoke)]
+    spoken = [effect.text for effect in result.side_effects if isinstance(effect, SpeechSent)]
     made: list[Utterance] = []
     for place, text in enumerate(spoken, 1):
         ordinal = work.transcript.speeches + len(made)

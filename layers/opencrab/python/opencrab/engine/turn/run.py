@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import Changed, Invalid, NotFound, Stopped, Superseded
-from opencrab.domain.turn.action import Passed
+from opencrab.domain.turn.action import SilenceChosen
 from opencrab.domain.turn.record import ModelIntent, ModelResult
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
@@ -231,7 +231,7 @@ def _kept_silent(work: TurnWork) -> bool:
     if work.transcript.speeches or work.transcript.declared_done:
         return False
     results = work.transcript.steps[-1].results.values()
-    passed = any(isinstance(e, Passed) for each in results for e in each.result.side_effects)
+    passed = any(isinstance(e, SilenceChosen) for each in results for e in each.result.side_effects)
     return passed or work.turn.task is None
 
 

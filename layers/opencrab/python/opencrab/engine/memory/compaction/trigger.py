@@ -13,10 +13,10 @@ class CompactionConsequence(Consequence):
     """A session that has grown enough is summarised."""
 
     def after_close(self, work: TurnWork) -> None:
-        _tell_of_growth(work)
+        _request_when_grown(work)
 
 
-def _tell_of_growth(work: TurnWork) -> None:
+def _request_when_grown(work: TurnWork) -> None:
     """Ask for a summary once a session has grown by so many lines since the agent's last turn.
 
     Only what is at hand decides. A wish that is lost is made up for by the next one: the job goes

@@ -10,14 +10,14 @@ from opencrab.gateways.cli.terminal.options import Options
 
 def _translate(page: Any, context: Any) -> None:
     """Put the help of a command, its options and its commands into the user's language."""
-    words = SentenceCatalog(_tongue(context))
+    words = SentenceCatalog(_language_of_context(context))
     own_help = page.get_help_option(context)
     for thing in (page, *page.params, own_help, *getattr(page, "commands", {}).values()):
         if getattr(thing, "help", None):
             thing.help = words.help(thing.help)
 
 
-def _tongue(context: Any) -> CliLanguage:
+def _language_of_context(context: Any) -> CliLanguage:
     root = context.find_root()
     for place in (context, root):
         if isinstance(said := place.params.get("language"), CliLanguage):

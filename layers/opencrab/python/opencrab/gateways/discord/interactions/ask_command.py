@@ -81,7 +81,7 @@ def ask_about(asked: AgentQuery, target: Target) -> Payload | None:
 def remember(asked: AgentQuery, target: Target) -> Payload | None:
     """Let the first agent of the channel remember a message, as something that somebody wrote."""
     runtime, language, said = asked.runtime, asked.language, _message_text(asked, target)
-    errand = errand_of(runtime, asked.reply, lambda: _to_remember(asked))
+    errand = ask_intent(runtime, asked.reply, lambda: _to_remember(asked))
     agent_id, session_id = str(errand.agent_id), str(errand.session_id)
     name = runtime.home.agents.get(agent_id).identity.name
     content = say(language, "memory", author=target.author.name, text=" ".join(said.split()))
@@ -107,7 +107,7 @@ def remember(asked: AgentQuery, target: Target) -> Payload | None:
     return {"content": f"{say(language, 'remembered', name=plain(name))}\n{shown}"}
 
 
-def errand_of(
+def ask_intent(
     runtime: Runtime, reply: InteractionReply, understood: Callable[[], AskIntent]
 ) -> AskIntent:
     """What an interaction means: as it was understood at first, whoever asks again."""
@@ -145,20 +145,20 @@ def _admit(
     whoever they are `quoting` are foreign to the agent, and are forgotten with that person too.
     """
     runtime, reply = asked.runtime, asked.reply
-    errand = errand_of(runtime, reply, lambda: _open_session_errand(asked, chosen()))
+    errand = ask_intent(runtime, reply, lambda: _intent_for_open_session(asked, chosen()))
     try:
         _into(asked, errand, text, quoting)
     except Conflict:
         session = runtime.home.sessions.get(str(errand.session_id))
         if session.status is SessionStatus.ACTIVE:
             raise
-        again = _open_session_errand(asked, seen_again(runtime.home, str(errand.agent_id)))
+        again = _intent_for_open_session(asked, seen_again(runtime.home, str(errand.agent_id)))
         _into(
             asked, understood_anew(runtime.home.facts, runtime.clock, reply, again), text, quoting
         )
 
 
-def _open_session_errand(asked: AgentQuery, seen: Seen) -> AskIntent:
+def _intent_for_open_session(asked: AgentQuery, seen: Seen) -> AskIntent:
     session = open_channel_session(asked.runtime, place_of(asked), opening(asked, seen))
     return AskIntent(agent_id=seen[0].agent.id, session_id=session.id)
 
@@ -193,7 +193,7 @@ def _to_remember(asked: AgentQuery) -> AskIntent:
     if asked.authority(seen[1]) not in {Authority.OWNER, Authority.USER}:
         name = plain(seen[0].identity.name)
         raise Refused(say(asked.language, "remember_refused", name=name))
-    return _open_session_errand(asked, seen)
+    return _intent_for_open_session(asked, seen)
 
 
 def _message_text(asked: AgentQuery, target: Target) -> str:

@@ -20,7 +20,7 @@ from opencrab.gateways.discord.agent_lookup import (
     resolve_agent,
     seen_again,
 )
-from opencrab.gateways.discord.interactions.ask_command import AskIntent, errand_of
+from opencrab.gateways.discord.interactions.ask_command import AskIntent, ask_intent
 from opencrab.gateways.discord.text.embeds import cut, plain
 from opencrab.gateways.discord.text.sentences import CONTENT, say
 from opencrab.ports.discord import Payload
@@ -38,7 +38,7 @@ def start(asked: AgentQuery) -> Payload | None:
     if len(theme) > _THEME:
         cure = say(asked.language, "theme_cure", most=_THEME)
         raise Invalid(say(asked.language, "theme_long"), field="theme", cure=cure)
-    errand = errand_of(asked.runtime, asked.reply, lambda: _to_start(asked, theme))
+    errand = ask_intent(asked.runtime, asked.reply, lambda: _to_start(asked, theme))
     session = asked.runtime.home.sessions.get(str(errand.session_id))
     return _session_reply(asked, "started", session, theme=True)
 
@@ -48,7 +48,7 @@ def join(asked: AgentQuery) -> Payload | None:
 
     Raises Refused where others opened it, or it has a theme, unless the agent trusts the asker.
     """
-    errand = errand_of(asked.runtime, asked.reply, lambda: _to_join(asked))
+    errand = ask_intent(asked.runtime, asked.reply, lambda: _to_join(asked))
     seen = seen_again(asked.runtime.home, str(errand.agent_id))
     session = open_channel_session(asked.runtime, place_of(asked), opening(asked, seen))
     return _session_reply(asked, "joined", session, name=plain(seen[0].identity.name))
@@ -57,7 +57,7 @@ def join(asked: AgentQuery) -> Payload | None:
 def leave(asked: AgentQuery) -> Payload | None:
     """Send an agent away; the last one ends the session. Raises Refused, NotFound."""
     runtime = asked.runtime
-    errand = errand_of(runtime, asked.reply, lambda: _to_leave(asked))
+    errand = ask_intent(runtime, asked.reply, lambda: _to_leave(asked))
     agent_id, session = str(errand.agent_id), runtime.home.sessions.get(str(errand.session_id))
     if agent_id in session.agent_ids and session.status is SessionStatus.ACTIVE:
         with suppress(NotFound):
@@ -69,7 +69,7 @@ def leave(asked: AgentQuery) -> Payload | None:
 
 def end(asked: AgentQuery) -> Payload | None:
     """End the session here; raises Refused unless this is who opened it or the owner of all."""
-    errand = errand_of(asked.runtime, asked.reply, lambda: _to_end(asked))
+    errand = ask_intent(asked.runtime, asked.reply, lambda: _to_end(asked))
     asked.runtime.home.sessions.end(str(errand.session_id), asked.runtime.clock.now())
     return {"content": say(asked.language, "ended")}
 

@@ -16,7 +16,7 @@ from opencrab.gateways.discord.agent_lookup import (
     seen_again,
     words_in,
 )
-from opencrab.gateways.discord.interactions.ask_command import AskIntent, errand_of
+from opencrab.gateways.discord.interactions.ask_command import AskIntent, ask_intent
 from opencrab.gateways.discord.text.embeds import plain
 from opencrab.gateways.discord.text.sentences import no_words, say
 from opencrab.ports.discord import Payload
@@ -32,7 +32,7 @@ def task(asked: AgentQuery) -> Payload | None:
     """
     runtime, reply = asked.runtime, asked.reply
     instruction = words_in(asked, "instruction")
-    errand = errand_of(runtime, reply, lambda: _given_to(asked))
+    errand = ask_intent(runtime, reply, lambda: _given_to(asked))
     agent_id = str(errand.agent_id)
     new = NewInstruction(instruction=instruction)
     asker = _asker(asked, agent_id, answered=True)
