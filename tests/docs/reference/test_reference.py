@@ -1,0 +1,82 @@
+"""The reference has every setting, route, command and action, in each language."""
+
+import pytest
+
+from opencrab.actions import GROUPS
+from opencrab.domain.value import Language
+from tests.docs.reference import cli, configuration, rest
+from tests.docs.reference.pages import COMMAND, FOLDER, PAGES, files
+from tests.docs.reference.text import sentences
+
+LANGUAGES = pytest.mark.parametrize("language", list(Language))
+
+
+def kept(name: str, language: Language) -> str:
+    ending = ".ja.md" if language is Language.JA else ".md"
+    return (FOLDER / f"{name}{ending}").read_text(encoding="utf-8")
+
+
+def test_the_pages_are_what_the_code_says() -> None:
+    stored = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
+    made = files()
+    assert {name for name in made if made[name] != stored.get(name)} == set(), f"run `{COMMAND}`"
+    assert stored.keys() == made.keys()
+
+
+@LANGUAGES
+def test_every_setting_is_there(language: Language) -> None:
+    names = configuration.settings()
+    assert len(names) > 100
+    page = kept("configuration", language)
+    assert not [name for name in names if f"| `{name}` |" not in page]
+
+
+@LANGUAGES
+def test_every_route_is_there(language: Language) -> None:
+    assert len(rest.routes()) > 150
+    page = kept("rest", language)
+    assert not [route for route in rest.routes() if f"| `{route}` |" not in page]
+
+
+@LANGUAGES
+def test_every_command_is_there_with_its_options(language: Language) -> None:
+    commands = cli.commands()
+    assert len(commands) > 90
+    page = kept("cli", language)
+    for name, command in commands.items():
+        assert f"\n## {name}\n" in page
+        assert not [each.name for each in cli.parameters(command) if cli.shown(each) not in page], (
+            name
+        )
+
+
+@LANGUAGES
+def test_every_action_is_there(language: Language) -> None:
+    page = kept("actions", language)
+    names = [action.name for group in GROUPS for action in group.actions]
+    assert len(names) > 50
+    assert not [name for name in names if f"| `{name}` |" not in page]
+
+
+@pytest.mark.parametrize("name", ["configuration", "pages", "rest"])
+def test_what_only_the_reference_says_is_said_in_both_languages(name: str) -> None:
+    for about, said in sentences(name).items():
+        assert said.keys() == {language.value for language in Language}, about
+        assert all(said.values()), about
+
+
+def test_nothing_is_described_that_is_not_there() -> None:
+    described = {configuration.described_by(name) for name in configuration.settings()}
+    assert set(sentences("configuration")) == described
+    operations = {each["operationId"] for each in rest.routes().values()}
+    assert set(sentences("rest")) == operations
+
+
+def test_each_command_is_described_in_japanese() -> None:
+    english, japanese = (PAGES["cli"](language).splitlines() for language in Language)
+    same = {
+        line
+        for line in set(english) & set(japanese)
+        if line and not line.startswith(("#", "|")) and line.isascii()
+    }
+    assert not same
