@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup up test soak test-deployed test-live check crash money hostile mutants bench build validate deploy prices lock format
+.PHONY: help setup up test soak test-deployed test-live check crash money hostile mutants bench docs build validate deploy prices lock format
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -20,7 +20,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # Only prepares: the other targets do this themselves when they need it.
-setup: .venv/.dev .venv-llama/.ready .venv-sdk/.ready .venv-schemathesis/.ready ## Install everything for development
+setup: .venv/.dev .venv-llama/.ready .venv-sdk/.ready .venv-schemathesis/.ready .venv-docs/.ready ## Install everything for development
 
 # Replaces its shell, so that signals reach OpenCrab itself.
 up: $(RUNNABLE) ## Run OpenCrab here (ARGS="--port 9000 --data d")
@@ -77,6 +77,12 @@ hostile: .venv/.dev ## Let a hostile model do what it likes
 mutants: .venv/.dev ## Seed faults and see whether a test notices
 	@$(BIN)/python -m tests.mutants.run $(ARGS)
 
+# The generated pages first, then the site in English and Japanese, with every warning an error.
+docs: .venv/.dev .venv-docs/.ready ## Write the reference and build the site (site/)
+	@$(BIN)/python -m tests.docs.glossary
+	@$(BIN)/python -m tests.docs.reference.pages
+	@.venv-docs/bin/mkdocs build --quiet --strict $(ARGS)
+
 # Runs alone, so that nothing else disturbs the clock.
 bench: .venv/.dev ## Measure speed against the budgets
 	@$(BIN)/python -m tests.bench.run $(ARGS)
@@ -113,6 +119,7 @@ lock: .venv-lock/.ready ## Write the locks again (ARGS="--upgrade" for newer ver
 	@$(COMPILE) requirements/llama.in --output-file requirements/llama.txt
 	@$(COMPILE) requirements/sdk.in --output-file requirements/sdk.txt
 	@$(COMPILE) requirements/schemathesis.in --output-file requirements/schemathesis.txt
+	@$(COMPILE) requirements/docs.in --output-file requirements/docs.txt
 	@$(COMPILE) requirements/sam.in --output-file requirements/sam.txt
 	@$(COMPILE) requirements/template.in --output-file requirements/template.txt
 	@$(COMPILE) requirements/ministack.in --output-file requirements/ministack.txt
