@@ -39,18 +39,32 @@ def run_forked(
     with tempfile.TemporaryDirectory() as streams:
         paths = [Path(streams) / name for name in ("in", "out", "err")]
         paths[0].write_bytes(typed.encode())
-        process = _FORKS.Process(
-            target=_become, args=(str(program), args, dict(environment), folder, paths)
-        )
-        process.start()
-        process.join(timeout)
-        try:
-            assert process.exitcode is not None, f"{args} took more than {timeout} s"
-            return process.exitcode, paths[1].read_bytes(), paths[2].read_bytes()
-        finally:
-            process.kill()
-            process.join()
-            process.close()
+        code = run_on(paths, program, args, environment=environment, folder=folder, timeout=timeout)
+        return code, paths[1].read_bytes(), paths[2].read_bytes()
+
+
+def run_on(
+    streams: Sequence[Path],
+    program: Path,
+    args: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    folder: Path,
+    timeout: float,
+) -> int:
+    """Run the command on its three streams to its end: its exit code."""
+    process = _FORKS.Process(
+        target=_become, args=(str(program), args, dict(environment), folder, streams)
+    )
+    process.start()
+    process.join(timeout)
+    try:
+        assert process.exitcode is not None, f"{args} took more than {timeout} s"
+        return process.exitcode
+    finally:
+        process.kill()
+        process.join()
+        process.close()
 
 
 def _become(

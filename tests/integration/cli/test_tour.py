@@ -1,4 +1,4 @@
-"""The first five minutes, command by command, in English and Japanese."""
+"""What the tutorials (tests/docs) do not show of the first minutes, in English and Japanese."""
 
 import json
 from dataclasses import dataclass
@@ -15,47 +15,41 @@ class Guide:
     locale: str
     name: str
     persona: str
-    created: str
     write: str
     read: str
     kept: str
     story: str
-    end: str
 
 
 ENGLISH = Guide(
     locale="en_US.UTF-8",
     name="Grace",
     persona="a curious researcher",
-    created="Grace is here (",
     write="write memo.txt: crabs walk sideways",
     read="read memo.txt",
     kept="crabs walk sideways",
     story="message through cli, on behalf of owner",
-    end="completed after 2 model call(s)",
 )
 JAPANESE = Guide(
     locale="ja_JP.UTF-8",
     name="かに",
     persona="好奇心旺盛な研究者",
-    created="かに を作成しました(",
     write="memo.txtに『蟹は横に歩く』と書いて",
     read="memo.txtを読んで",
     kept="蟹は横に歩く",
     story="きっかけ: メッセージ(cli、権限: オーナー",
-    end="完了: モデル呼び出し 2 回",
 )
 
 
 @pytest.mark.parametrize("guide", [ENGLISH, JAPANESE], ids=["en", "ja"])
-def test_the_tour_from_an_agent_to_the_story_of_its_turn(house: House, guide: Guide) -> None:
+def test_a_conversation_is_scripted_looked_at_and_ended(house: House, guide: Guide) -> None:
     def opencrab(*args: str, typed: str = "") -> str:
-        said = house.run_anew(*args, typed=typed, LANG=guide.locale)
+        said = house.run(*args, typed=typed, LANG=guide.locale)
         assert (said.code, said.err) == (0, "")
         return said.out
 
     create = ["agents", "create", "--name", guide.name, "--persona", guide.persona]
-    assert guide.created in opencrab(*create, "--traits", "openness=0.9,hobby=将棋")
+    opencrab(*create, "--traits", "openness=0.9,hobby=将棋")
     assert guide.name in opencrab("agents", "list", "--json")
     shown = opencrab("agents", "show", guide.name)
     for text in (guide.persona, "━━━━━━━━━╌ 0.9", "将棋"):
@@ -74,8 +68,8 @@ def test_the_tour_from_an_agent_to_the_story_of_its_turn(house: House, guide: Gu
     assert "100%" in fairness
     assert "1.00" in fairness
     story = opencrab("turns", "show", turn)
-    for text in (guide.story, guide.write, "✓ ws_write", guide.end):
-        assert text in story
+    assert guide.story in story
+    assert "✓ ws_write" in story
     assert opencrab("mentor", session, guide.persona)
     assert session in opencrab("sessions", "end", session)
 
