@@ -28,4 +28,4 @@ def test_what_an_agent_is_told_is_found_again_and_forgotten(house: House) -> Non
     assert gone.out.startswith("忘れました\n")
     assert MEMORY not in house.run("memory", "search", "月曜の打ち合わせ", *agent).out
     nobody = house.run("memory", "search", "京都", "--agent", "Ada")
-    assert (nobody.code, nobody.out) == (0, "nothing was found\n")
+    assert (nobody.code, nobody.out) == (0, "no matches\n")

@@ -27,7 +27,7 @@ def test_every_model_is_listed_with_its_provider(house: House) -> None:
 @pytest.mark.parametrize(
     ("name", "locale", "said"),
     [
-        ("Ada", "en_US.UTF-8", "the calls add up to what the turn spent"),
+        ("Ada", "en_US.UTF-8", "the calls add up to the turn's cost"),
         ("さくら", "ja_JP.UTF-8", "呼び出しの合計は、ターンの支出と一致しています"),
     ],
 )
@@ -48,11 +48,13 @@ def test_a_turns_money_is_explained(house: House, name: str, locale: str, said: 
 
 def test_an_agent_is_frozen_and_works_again(house: House) -> None:
     house.run("agents", "create", "--name", "Frost")
-    assert house.run("freeze", "Frost").out == "Frost stops before its next step\n"
+    assert (
+        house.run("freeze", "Frost").out == "froze Frost: its turns stop before their next step\n"
+    )
     frozen = house.run("chat", "Frost", "--say", "write b.txt: crab")
     assert "b.txt" not in house.run("chat", "Frost", "--say", "list").out
     assert frozen.out
-    assert house.run("unfreeze", "Frost").out == "Frost works again\n"
+    assert house.run("unfreeze", "Frost").out == "unfroze Frost\n"
     assert value(house, "unfreeze") == {"state": "running", "frozen_agents": []}
     assert (
         "crab"
@@ -67,8 +69,8 @@ def test_limits_are_set_shown_and_returned(house: House) -> None:
     assert changed["limits"]["turn_micro_usd"] == 250_000
     assert changed["changed"] == ["turn_micro_usd"]
     assert "$0.25" in house.run("budgets", "--agent", "Ada").out
-    assert "$0.25 a turn" in house.run("doctor").out
-    assert "(set at run time: turn_usd)" in house.run("doctor").out
+    assert "$0.25 per turn" in house.run("doctor").out
+    assert "(set at runtime: turn_usd)" in house.run("doctor").out
     back = value(house, "budgets", "--reset")
     assert isinstance(back, dict)
     assert (back["changed"], back["limits"]) == ([], back["configured"])

@@ -29,7 +29,8 @@ def test_a_person_talks_and_leaves_with_ctrl_d(
 
 
 @pytest.mark.parametrize(
-    ("language", "helped", "status"), [("en", "leave (also", "active"), ("ja", "終了(", "活動中")]
+    ("language", "helped", "status"),
+    [("en", "/retry    fetch the last", "active"), ("ja", "終了(", "活動中")],
 )
 def test_commands_answer_in_a_terminal(
     house: House, language: str, helped: str, status: str
@@ -92,7 +93,7 @@ def test_the_up_arrow_recalls_what_was_typed_another_time(house: House) -> None:
 @pytest.mark.parametrize(
     ("language", "thinking", "stopping"),
     [
-        ("en", "is thinking", "stopping before its next step"),
+        ("en", "is thinking", "stopping before the next step"),
         ("ja", "が考えています", "次のステップの前に停止します"),
     ],
 )
@@ -150,6 +151,6 @@ def test_an_agent_is_created_by_a_dialogue(house: House) -> None:
         ):
             person.see(question)
             person.type(f"{answer}\n")
-        person.see("対話 is here (")
+        person.see("created 対話 (")
         assert person.leave() == 0
     assert "詩人" in house.run("agents", "show", "対話").out

@@ -78,7 +78,11 @@ def test_a_conversation_is_scripted_looked_at_and_ended(house: House, guide: Gui
     ("locale", "heard"), [("en_US.UTF-8", "I received"), ("ja_JP.UTF-8", "と受け取りました")]
 )
 def test_a_pipe_is_answered_line_by_line(house: House, locale: str, heard: str) -> None:
-    lines = ("one thing", "another") if locale.startswith("en") else ("ひとつ", "もうひとつ")
+    lines = (
+        ("Send one message, print the answer and exit.", "another")
+        if locale.startswith("en")
+        else ("ひとつ", "もうひとつ")
+    )
     said = house.run("chat", "Ada", typed="\n".join(lines), LANG=locale)
     assert said.code == 0
     assert said.out.count(heard) == 2
@@ -119,9 +123,9 @@ def test_the_doctor_finds_all_well_and_says_that_the_model_is_none(
 def test_an_agent_is_changed_and_retired(house: House) -> None:
     house.run("agents", "create", "--name", "Temp")
     changed = house.run("agents", "edit", "Temp", "--name", "臨時", "--traits", "openness=0.1")
-    assert changed.out == "臨時 was changed\n"
+    assert changed.out == "updated 臨時\n"
     agent = json.loads(house.run("agents", "show", "臨時", "--json").out)
     assert agent["identity"]["name"] == agent["soul"]["persona_name"] == "臨時"
     assert agent["soul"]["personality"]["openness"] == 0.1
-    assert house.run("agents", "retire", "臨時", "--yes").out == "臨時 has retired\n"
+    assert house.run("agents", "retire", "臨時", "--yes").out == "retired 臨時\n"
     assert "臨時" not in house.run("agents", "list").out

@@ -24,7 +24,7 @@ def test_without_a_server_the_user_is_sent_to_make_up(
 
 @pytest.mark.parametrize(
     ("language", "message"),
-    [("en", "does not accept this API key"), ("ja", "受け付けられませんでした")],
+    [("en", "the server rejected this API key"), ("ja", "受け付けられませんでした")],
 )
 def test_a_wrong_key_is_told_with_where_to_find_the_right_one(
     house: House, language: str, message: str

@@ -23,7 +23,7 @@ from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.models.preferences import Preferences
 from opencrab.gateways.cli.doctor.server_checks import CheckVerdict, of_setup
-from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog
+from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog, languages
 from opencrab.ports.models.preferences import StoredPreferences
 from opencrab.settings import Settings
 from tests.conftest import ROOT
@@ -306,7 +306,7 @@ def test_the_level_of_the_log_is_a_setting(
     assert logging.getLogger().level == level
 
 
-@pytest.mark.parametrize("tongue", CliLanguage)
+@pytest.mark.parametrize("tongue", languages())
 def test_doctor_understands_the_setup(environment: pytest.MonkeyPatch, tongue: CliLanguage) -> None:
     setup = setup_of(settings.load({}), limited(), beating())
     assert json.loads(json.dumps(setup)) == setup

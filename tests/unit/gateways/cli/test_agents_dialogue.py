@@ -45,7 +45,7 @@ def test_a_person_is_asked_in_the_language_that_they_choose(
     answers = ["fr", "ja", "", "さくら", "好奇心旺盛な研究者", "詩を書く"]
     shown = program.sit("agents", "create", typed=answers)
     assert shown.code == 0
-    assert "please answer with one of: en, ja" in shown.out
+    assert "please enter one of: en, ja" in shown.out
     for question in ("名前: ", "ペルソナ", "何のためのエージェントですか?"):
         assert question in shown.out
     assert server.sent("POST") == [
@@ -60,8 +60,8 @@ def test_a_person_is_asked_in_the_language_that_they_choose(
 
 def test_every_answer_but_the_name_may_be_left_out(program: Program, server: Server) -> None:
     shown = program.sit("agents", "create", typed=["", "", "Ada", "", ""])
-    assert "Its language, ja or en / 言語 [en]: " in shown.out
-    assert "this one is needed" in shown.out
+    assert "Language, ja or en / 言語 [en]: " in shown.out
+    assert "this is required" in shown.out
     assert server.sent("POST") == [{"language": "en", "name": "Ada"}]
 
 
@@ -103,20 +103,20 @@ def test_an_agent_is_edited_as_json_in_the_persons_own_editor(
     server.on("PATCH /agents/ada-id", ok({}))
     server.on("GET /agents/ada-id", ok({**ADA, "purpose": "詩"}))
     shown = program.sit("agents", "edit", "Ada")
-    assert shown.out == "Ada was changed\n"
+    assert shown.out == "updated Ada\n"
     assert server.sent("PATCH") == [{"purpose": "詩"}]
 
 
 def test_a_broken_edit_can_be_mended(program: Program, server: Server) -> None:
     editor(program, "text[:-3]", "'[]'", json.dumps(json.dumps({"name": "Ada"})))
     shown = program.sit("agents", "edit", "Ada", typed=["y", "", ""])
-    assert "this is not JSON" in shown.err
-    assert "it must be an object in braces" in shown.err
-    assert shown.out.endswith("Ada stays as it is\n")
+    assert "invalid JSON" in shown.err
+    assert "a JSON object in braces is expected" in shown.err
+    assert shown.out.endswith("Ada was not changed\n")
     assert {request.method for request in server.requests} == {"GET"}
 
 
-@pytest.mark.parametrize(("language", "said"), [("en", "not JSON"), ("ja", "読めません")])
+@pytest.mark.parametrize(("language", "said"), [("en", "invalid JSON"), ("ja", "読めません")])
 def test_a_broken_edit_can_be_given_up(program: Program, language: str, said: str) -> None:
     editor(program, "'nonsense'")
     left = program.sit("--language", language, "agents", "edit", "Ada", typed=["n", ""])
@@ -128,13 +128,13 @@ def test_what_cannot_be_changed_is_named(program: Program) -> None:
     editor(program, """'{"id": "x", "colour": "red"}'""")
     refused = program.sit("agents", "edit", "Ada")
     assert refused.code == 1
-    assert "do not exist or cannot be changed: colour, id" in refused.err
+    assert "do not exist or are read-only: colour, id" in refused.err
 
 
 @pytest.mark.parametrize("command", ["/nowhere/editor", "'unclosed", "false"])
 def test_an_editor_that_does_not_work_is_named_with_a_cure(program: Program, command: str) -> None:
     refused = program.sit("agents", "edit", "Ada", EDITOR=command)
     assert refused.code == 1
-    assert f"the editor {command} did not work" in refused.err
+    assert f"cannot run the editor {command}" in refused.err
     assert "set EDITOR" in refused.err
     assert not list(Path(program.data).glob("opencrab-*"))

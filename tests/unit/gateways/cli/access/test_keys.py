@@ -64,7 +64,7 @@ def test_the_list_is_json_for_a_script(program: Program, server: Server) -> None
 
 @pytest.mark.parametrize(
     ("language", "said"),
-    [("en", "key 電話 was revoked\n"), ("ja", "キー 電話 を無効にしました\n")],
+    [("en", "revoked key 電話\n"), ("ja", "キー 電話 を無効にしました\n")],
 )
 def test_a_key_is_revoked(program: Program, server: Server, language: str, said: str) -> None:
     revoked = key_view("電話", revoked_at=NOW)

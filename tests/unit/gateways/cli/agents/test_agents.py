@@ -45,7 +45,9 @@ def test_a_script_gets_the_agents_as_the_server_shows_them(program: Program) -> 
     assert program.run("--json", "agents", "list", "--all").json == [ADA, SAKURA, GONE]
 
 
-@pytest.mark.parametrize(("language", "said"), [("en", "no agents yet"), ("ja", "まだいません")])
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "there are no agents"), ("ja", "まだいません")]
+)
 def test_an_empty_list_says_what_to_do(
     program: Program, server: Server, language: str, said: str
 ) -> None:
@@ -76,7 +78,7 @@ def test_an_agent_is_created_from_options(program: Program, server: Server) -> N
         }
     ]
     assert shown.out.splitlines() == [
-        "Ada is here (ada-id)",
+        "created Ada (ada-id)",
         'talk to it: opencrab chat "Ada"',
     ]
 
@@ -102,7 +104,8 @@ def test_a_created_agent_is_json_for_a_script(program: Program, server: Server) 
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "say the agent's name"), ("ja", "名前を指定してください")]
+    ("language", "said"),
+    [("en", "give the agent a name: --name"), ("ja", "名前を指定してください")],
 )
 def test_a_script_must_name_the_agent(program: Program, language: str, said: str) -> None:
     refused = program.run("--language", language, "agents", "create")
@@ -141,9 +144,9 @@ def test_a_retired_agent_is_found_by_its_id_only(program: Program) -> None:
 @pytest.mark.parametrize(
     ("language", "wanted", "message", "cure"),
     [
-        ("en", "Adda", "there is no agent named Adda", "did you mean Ada?"),
+        ("en", "Adda", "there is no agent Adda", "did you mean Ada?"),
         ("ja", "さくろ", "「さくろ」というエージェントはいません", "「さくら」ではありませんか?"),
-        ("en", "Zed", "there is no agent named Zed", "the agents are: Ada, さくら"),
+        ("en", "Zed", "there is no agent Zed", "agents: Ada, さくら"),
     ],
 )
 def test_an_unknown_agent_brings_the_nearest_name(
@@ -157,7 +160,7 @@ def test_an_unknown_agent_brings_the_nearest_name(
 def test_a_name_that_two_agents_share_needs_an_id(program: Program, server: Server) -> None:
     server.on("GET /agents", page(ADA, agent_view("ADA", id="other-id")))
     refused = program.run("agents", "show", "Ada")
-    assert "2 agents are named Ada" in refused.err
+    assert "2 agents are called Ada" in refused.err
     assert "ada-id, other-id" in refused.err
 
 
@@ -166,7 +169,7 @@ def test_a_portrait_shows_the_personality(program: Program, server: Server) -> N
     server.on("GET /agents", page(agent_view("Ada", soul=soul, day_limit_micro_usd=1_500_000)))
     english = program.run("agents", "show", "Ada").out
     japanese = program.run("--language", "ja", "agents", "show", "Ada").out
-    assert ["per", "day", "at", "most", "$1.50"] in [line.split() for line in english.splitlines()]
+    assert ["daily", "limit", "$1.50"] in [line.split() for line in english.splitlines()]
     assert "openness" in english
     assert "━━━━━╌╌╌╌╌ 0.5" in english
     for text in ("開放性", "ペルソナ", "Countess", "趣味", "将棋", "活動中"):
@@ -190,7 +193,7 @@ def test_an_option_changes_only_what_it_names(program: Program, server: Server) 
     server.on("GET /agents/ada-id", ok({**ADA, "purpose": "数える"}))
     shown = program.run("agents", "edit", "Ada", "--purpose", "数える", "--model", "default")
     assert server.sent("PATCH") == [{"purpose": "数える"}]
-    assert shown.out == "Ada was changed\n"
+    assert shown.out == "updated Ada\n"
     patch = next(request for request in server.requests if request.method == "PATCH")
     assert patch.headers["If-Match"] == '"1"'
 
@@ -227,7 +230,7 @@ def test_traits_and_model_can_be_set_and_taken_back(program: Program, server: Se
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "Ada stays as it is\n"), ("ja", "Ada は変更していません\n")]
+    ("language", "said"), [("en", "Ada was not changed\n"), ("ja", "Ada は変更していません\n")]
 )
 def test_a_change_to_the_same_changes_nothing(
     program: Program, server: Server, language: str, said: str
@@ -252,7 +255,7 @@ def test_a_change_of_somebody_else_in_between_is_told(program: Program, server: 
 
 def test_an_agent_retires_when_it_is_confirmed(program: Program, server: Server) -> None:
     server.on("DELETE /agents/ada-id", ok({**ADA, "status": "retired"}))
-    assert program.run("agents", "retire", "Ada", "--yes").out == "Ada has retired\n"
+    assert program.run("agents", "retire", "Ada", "--yes").out == "retired Ada\n"
     retired = program.run("agents", "retire", "ada-id", "--yes", "--json")
     assert retired.json["status"] == "retired"
 

@@ -21,11 +21,11 @@ HEARTBEAT = {
 def test_the_eight_founders_are_made_once_in_whatever_language(
     program: Program, server: Server
 ) -> None:
-    server.on("POST /agents", ok({"name": "鍛", "id": "a1"}, 201), problem(409, "is there"))
+    server.on("POST /agents", ok({"name": "鍛", "id": "a1"}, 201), problem(409, "exists already"))
     told = program.run("seed", "population", LANG="ja_JP.UTF-8")
     assert told.code == 0
     assert told.out.startswith("鍛  a1\n")
-    assert told.out.count("すでにいます") == 7
+    assert told.out.count("は作成済みです") == 7
     keys = [request.headers["Idempotency-Key"] for request in server.requests]
     assert len(set(keys)) == 8
     program.run("seed", "population")
@@ -60,7 +60,9 @@ def test_a_heartbeat_is_shown_and_changed_in_part(program: Program, server: Serv
     assert (sent["interval_seconds"], sent["cooldown_seconds"]) == (61, 300)
 
 
-@pytest.mark.parametrize(("language", "told"), [("en_US", "beats so far"), ("ja_JP", "鼓動")])
+@pytest.mark.parametrize(
+    ("language", "told"), [("en_US", "beats so far"), ("ja_JP", "ハートビート")]
+)
 def test_the_log_tells_reasons_and_totals(
     program: Program, server: Server, language: str, told: str
 ) -> None:
@@ -74,7 +76,7 @@ def test_the_log_tells_reasons_and_totals(
     assert told in shown
 
 
-@pytest.mark.parametrize(("language", "told"), [("en_US", "asleep"), ("ja_JP", "眠っています")])
+@pytest.mark.parametrize(("language", "told"), [("en_US", "dormant"), ("ja_JP", "は休眠中です")])
 def test_an_agent_that_is_asleep_says_so_and_is_woken(
     program: Program, server: Server, language: str, told: str
 ) -> None:

@@ -60,7 +60,7 @@ def _agents(server: Server) -> None:
 
 @pytest.mark.parametrize("args", [(), ("list",)])
 @pytest.mark.parametrize(
-    ("language", "words"), [("en", ["touches", "shared"]), ("ja", ["対象", "共有物の変更"])]
+    ("language", "words"), [("en", ["target", "shared"]), ("ja", ["対象", "共有物の変更"])]
 )
 def test_what_waits_is_listed_with_both_lines(
     program: Program, server: Server, args: tuple[str, ...], language: str, words: list[str]
@@ -73,7 +73,7 @@ def test_what_waits_is_listed_with_both_lines(
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "nothing waits"), ("ja", "承認待ちのものはありません")]
+    ("language", "said"), [("en", "no approvals are waiting"), ("ja", "承認待ちのものはありません")]
 )
 def test_nothing_waits_in_both_languages(
     program: Program, server: Server, language: str, said: str
@@ -98,7 +98,7 @@ def test_one_is_shown_with_its_exact_arguments_and_a_warning(
     shown = program.run("approvals", "show", "ap1")
     assert '"content": "蟹"' in shown.out
     assert "waiting" in shown.out
-    assert "words from outside" in shown.err
+    assert "this turn has read untrusted content from outside: check it closely" in shown.err
     assert "approvals approve ap1" in shown.err
     assert program.run("approvals", "show", "ap1", "--json").json == approval(tainted=True)
 
@@ -146,7 +146,7 @@ def test_leave_is_given_listed_and_taken_back(program: Program, server: Server) 
     assert "web_fetch, shared" in listed
     assert "2 / 5" in listed
     server.on("DELETE /agents/a1/grants/g1", ok(grant()))
-    assert program.run("approvals", "revoke", "美香", "g1").out == "grant g1 was taken back\n"
+    assert program.run("approvals", "revoke", "美香", "g1").out == "revoked grant g1\n"
     server.on("GET /agents/a1/grants", page())
     assert program.run("approvals", "grants", "美香").out == "美香 has no grants\n"
 
@@ -194,5 +194,5 @@ def test_what_is_no_id_is_refused_before_anything_is_sent(
     program: Program, server: Server, args: tuple[str, ...]
 ) -> None:
     refused = program.run("approvals", *args)
-    assert (refused.code, "is no id" in refused.err) == (1, True)
+    assert (refused.code, "is not an id" in refused.err) == (1, True)
     assert server.requests == []

@@ -56,7 +56,7 @@ def test_schedules_are_listed(
 
 
 @pytest.mark.parametrize(
-    ("language", "words"), [("en", ["said to", "on"]), ("ja", ["送り先", "有効"])]
+    ("language", "words"), [("en", ["sent to", "on"]), ("ja", ["送り先", "有効"])]
 )
 def test_a_schedule_is_shown_by_id_or_name_with_its_instructions(
     program: Program, language: str, words: list[str]
@@ -111,7 +111,7 @@ def test_a_schedule_is_changed_as_the_version_that_was_seen(
     assert (edited.code, server.sent("PUT")[-1]["when"]) == (0, "0 9 * * 6")
 
 
-@pytest.mark.parametrize(("language", "begun"), [("en", "begun: turn t9"), ("ja", "ターン t9")])
+@pytest.mark.parametrize(("language", "begun"), [("en", "started: turn t9"), ("ja", "ターン t9")])
 def test_a_schedule_is_run_and_deleted_by_who_confirms_it(
     program: Program, server: Server, language: str, begun: str
 ) -> None:
@@ -123,7 +123,7 @@ def test_a_schedule_is_run_and_deleted_by_who_confirms_it(
     assert program.run(*delete).code == 2
     assert program.sit(*delete, typed=["n"]).code == 0
     assert server.sent("DELETE") == []
-    assert "朝 was deleted" in program.sit(*delete, typed=["y"]).out
+    assert "deleted 朝" in program.sit(*delete, typed=["y"]).out
     assert program.run(*delete, "--yes", "--json").json == schedule_view()
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from opencrab.domain import errors
 from opencrab.gateways.cli.connection.address import ServerAddress
 from opencrab.gateways.cli.connection.client import Client, path_of
-from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog
+from opencrab.gateways.cli.language.sentences import EN, JA, CliLanguage, SentenceCatalog
 from tests.unit.gateways.cli.server import Server, ok, page, problem
 
 Handler = Callable[[httpx.Request], httpx.Response]
@@ -20,7 +20,7 @@ AWAY = "https://crab.example"
 
 
 def client_of(
-    answer: Handler, tongue: CliLanguage = CliLanguage.EN, url: str = HERE, key: str | None = "k"
+    answer: Handler, tongue: CliLanguage = EN, url: str = HERE, key: str | None = "k"
 ) -> Client:
     return Client(
         ServerAddress(url, key), SentenceCatalog(tongue), transport=httpx.MockTransport(answer)
@@ -37,7 +37,7 @@ def failing(error: Exception) -> Handler:
 def test_a_request_carries_the_key_the_language_and_who_asks() -> None:
     server = Server()
     server.on("GET /agents/a1", ok({"id": "a1"}))
-    client_of(server.handle, CliLanguage.JA).get("agents", "a1")
+    client_of(server.handle, JA).get("agents", "a1")
     headers = server.requests[0].headers
     assert headers["Authorization"] == "Bearer k"
     assert headers["Accept-Language"] == "ja"
@@ -134,10 +134,10 @@ def test_a_problem_is_the_error_that_it_stands_for(
 @pytest.mark.parametrize(
     ("tongue", "key", "message"),
     [
-        (CliLanguage.EN, "k", "does not accept this API key"),
-        (CliLanguage.JA, "k", "受け付けられませんでした"),
-        (CliLanguage.EN, None, "none was found"),
-        (CliLanguage.JA, None, "見つかりません"),
+        (EN, "k", "the server rejected this API key"),
+        (JA, "k", "受け付けられませんでした"),
+        (EN, None, "no API key found"),
+        (JA, None, "見つかりません"),
     ],
 )
 def test_a_wrong_key_and_no_key_are_two_things(
@@ -152,14 +152,20 @@ def test_a_wrong_key_and_no_key_are_two_things(
 @pytest.mark.parametrize(
     ("tongue", "url", "answer", "message", "cure"),
     [
-        (CliLanguage.EN, HERE, httpx.ConnectError("no"), "nothing answers", "`make up`"),
-        (CliLanguage.JA, HERE, httpx.ConnectError("no"), "応答がありません", "`make up`"),
-        (CliLanguage.EN, AWAY, httpx.ConnectError("no"), "cannot be reached: no", "network"),
-        (CliLanguage.JA, AWAY, httpx.ConnectError("no"), "接続できません: no", "ネットワーク"),
-        (CliLanguage.EN, HERE, httpx.ReadTimeout("slow"), "too long", "again"),
-        (CliLanguage.JA, HERE, httpx.ReadTimeout("slow"), "時間がかかりすぎ", "もう一度"),
-        (CliLanguage.EN, HERE, httpx.RemoteProtocolError("cut"), "broke: cut", "again"),
-        (CliLanguage.JA, HERE, httpx.ReadError("cut"), "切れました: cut", "もう一度"),
+        (EN, HERE, httpx.ConnectError("no"), "no answer from", "`make up`"),
+        (JA, HERE, httpx.ConnectError("no"), "応答がありません", "`make up`"),
+        (
+            EN,
+            AWAY,
+            httpx.ConnectError("no"),
+            "cannot connect to https://crab.example: no",
+            "network",
+        ),
+        (JA, AWAY, httpx.ConnectError("no"), "接続できません: no", "ネットワーク"),
+        (EN, HERE, httpx.ReadTimeout("slow"), "did not answer in time", "again"),
+        (JA, HERE, httpx.ReadTimeout("slow"), "時間がかかりすぎ", "もう一度"),
+        (EN, HERE, httpx.RemoteProtocolError("cut"), "lost the connection", "again"),
+        (JA, HERE, httpx.ReadError("cut"), "切れました: cut", "もう一度"),
     ],
 )
 def test_a_connection_that_fails_is_explained(
@@ -175,12 +181,12 @@ def test_a_connection_that_fails_is_explained(
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (httpx.Response(200, html="<h1>hello</h1>"), "not OpenCrab (status 200)"),
-        (httpx.Response(200, json=[1]), "not OpenCrab (status 200)"),
-        (httpx.Response(404, json={"detail": "another"}), "not OpenCrab (status 404)"),
-        (httpx.Response(302, headers={"Location": "/x"}), "not OpenCrab (status 302)"),
-        (httpx.Response(200, content=b'{"a": "\xff'), "not OpenCrab (status 200)"),
-        (httpx.Response(502, text="bad gateway"), "cannot answer now (status 502)"),
+        (httpx.Response(200, html="<h1>hello</h1>"), "not OpenCrab (HTTP 200)"),
+        (httpx.Response(200, json=[1]), "not OpenCrab (HTTP 200)"),
+        (httpx.Response(404, json={"detail": "another"}), "not OpenCrab (HTTP 404)"),
+        (httpx.Response(302, headers={"Location": "/x"}), "not OpenCrab (HTTP 302)"),
+        (httpx.Response(200, content=b'{"a": "\xff'), "not OpenCrab (HTTP 200)"),
+        (httpx.Response(502, text="bad gateway"), "is unavailable (HTTP 502)"),
     ],
 )
 def test_whatever_else_answers_is_told_apart(answer: httpx.Response, message: str) -> None:

@@ -110,7 +110,7 @@ def test_what_comes_later_is_waited_for_under_the_same_name(
 
 
 @pytest.mark.parametrize(
-    ("language", "told"), [("en", "trying again with the same message"), ("ja", "同じメッセージ")]
+    ("language", "told"), [("en", "retrying with the same message"), ("ja", "同じメッセージ")]
 )
 def test_a_lost_connection_is_tried_again_with_the_same_message(
     program: Program, server: Server, language: str, told: str
@@ -139,7 +139,9 @@ def test_a_refusal_is_not_tried_again(program: Program, server: Server) -> None:
     assert len(said(server)) == 1
 
 
-@pytest.mark.parametrize(("language", "told"), [("en", "a decision"), ("ja", "承認待ちです")])
+@pytest.mark.parametrize(
+    ("language", "told"), [("en", "waiting for approval"), ("ja", "承認待ちです")]
+)
 def test_a_turn_that_waits_for_a_human_says_how_to_decide(
     program: Program, server: Server, language: str, told: str
 ) -> None:
@@ -154,7 +156,7 @@ def test_a_turn_that_waits_for_a_human_says_how_to_decide(
 @pytest.mark.parametrize(
     ("language", "agents", "message"),
     [
-        ("en", [], "there are no agents yet"),
+        ("en", [], "there are no agents"),
         ("ja", [], "エージェントはまだいません"),
         ("en", [ADA, agent_view("Eve")], "there are several agents"),
         ("ja", [ADA, agent_view("Eve")], "エージェントが複数います"),
@@ -173,11 +175,13 @@ def test_a_script_must_say_whom_it_talks_to(
 @pytest.mark.parametrize("text", ["", "  ", "\x1b[0m"])
 def test_nothing_is_not_said(program: Program, server: Server, text: str) -> None:
     refused = program.run("chat", "--say", text)
-    assert (refused.code, refused.err) == (1, "opencrab: there is nothing to send\n")
+    assert (refused.code, refused.err) == (1, "opencrab: the message is empty\n")
     assert server.sent("POST") == []
 
 
-@pytest.mark.parametrize(("language", "told"), [("en", "at most 65536"), ("ja", "上限は 65536")])
+@pytest.mark.parametrize(
+    ("language", "told"), [("en", "the limit is 65536"), ("ja", "上限は 65536")]
+)
 def test_too_much_is_refused_before_it_is_sent(
     program: Program, server: Server, language: str, told: str
 ) -> None:

@@ -47,7 +47,7 @@ def texts(server: Server) -> list[str]:
 @pytest.mark.parametrize(
     ("language", "words"),
     [
-        ("en", ["/help shows what you can do", "you> ", "continue with: opencrab chat"]),
+        ("en", ["/help lists the commands", "you> ", "continue with: opencrab chat"]),
         ("ja", ["/help で使い方", "あなた> ", "続きは: opencrab chat --session s1"]),
     ],
 )
@@ -73,8 +73,15 @@ def test_a_line_that_begins_with_a_slash_is_said_with_two(program: Program, serv
 @pytest.mark.parametrize(
     ("language", "words"),
     [
-        ("en", ["/retry    ask for the last", "there is no /nonsense", "nothing is running"]),
-        ("ja", ["/retry    接続が切れた", "/nonsense はありません", "実行中のものはありません"]),
+        ("en", ["/retry    fetch the last", "unknown command /nonsense", "nothing is running"]),
+        (
+            "ja",
+            [
+                "/retry    接続が切れた",
+                "/nonsense というコマンドはありません",
+                "実行中のものはありません",
+            ],
+        ),
     ],
 )
 def test_commands_answer_in_the_persons_language(
@@ -110,15 +117,15 @@ def test_a_new_conversation_begins_on_request(program: Program, server: Server) 
     server.on("POST /sessions/s2/messages", ok(answered(reply_view("Ada", "again"))))
     server.on("GET /sessions/s2/messages", page())
     shown = talk(program, "hi", "/new", "hi")
-    assert "a new conversation: s2" in shown.out
+    assert "new conversation: s2" in shown.out
     assert "again" in shown.out
     assert "--session s2" in shown.out
 
 
 def test_an_agent_may_choose_to_say_nothing(program: Program, server: Server) -> None:
     server.on(SAY, ok(answered()))
-    assert "Ada chose to say nothing" in talk(program, "hi").out
-    assert "Ada は何も言いませんでした" in talk(program, "hi", language="ja").out
+    assert "Ada did not answer" in talk(program, "hi").out
+    assert "Ada は発言しませんでした" in talk(program, "hi", language="ja").out
 
 
 def test_an_owner_sees_what_the_agent_does_in_between(program: Program, server: Server) -> None:
@@ -165,7 +172,7 @@ def test_an_interruption_stops_the_turn_and_waits_for_its_end(
     server.on(SAY, interrupted, ok(answered(pending=("t1",))), ok(stopped))
     server.on("POST /turns/t1/cancel", ok(story_view(status="running")))
     shown = talk(program, "hi", "/quit")
-    assert "stopping before its next step" in shown.out
+    assert "stopping before the next step" in shown.out
     assert "I stopped" in shown.out
     assert any(request.url.path.endswith("/cancel") for request in server.requests)
 
@@ -185,7 +192,7 @@ def test_two_interruptions_at_the_prompt_leave_and_one_does_not(
     program: Program, server: Server
 ) -> None:
     shown = talk(program, CTRL_C, "hi", CTRL_C, CTRL_C, "never said")
-    assert shown.out.count("Ctrl-C again, or /quit, leaves") == 2
+    assert shown.out.count("press Ctrl-C again, or type /quit, to exit") == 2
     assert texts(server) == ["hi"]
 
 
@@ -193,9 +200,9 @@ def test_a_lost_connection_ends_no_conversation(program: Program, server: Server
     lost = [httpx.ConnectError("refused")] * 6
     server.on(SAY, *lost, ok(answered(reply_view("Ada", "here again"))))
     shown = talk(program, "hi", "/retry")
-    assert "trying again with the same message (5)" in " ".join(shown.out.split())
+    assert "retrying with the same message (5)" in " ".join(shown.out.split())
     assert "`make up`" in shown.err
-    assert "/retry asks for the answer again" in shown.out
+    assert "/retry fetches the answer again" in shown.out
     assert "here again" in shown.out
     posts = [request for request in server.requests if request.method == "POST"]
     keys = {request.headers["Idempotency-Key"] for request in posts[1:]}
@@ -207,7 +214,7 @@ def test_a_message_that_cannot_be_sent_ends_no_conversation(
     program: Program, server: Server
 ) -> None:
     shown = talk(program, "x" * 70_000, "short")
-    assert "at most 65536 can be sent" in shown.err
+    assert "the limit is 65536" in shown.err
     assert texts(server) == ["short"]
 
 
@@ -222,7 +229,7 @@ def test_one_of_several_agents_is_chosen_by_number(program: Program, server: Ser
     server.on("GET /agents", page(agent_view("Eve"), ADA))
     shown = talk(program, "3", "x", "2", "hi")
     assert "  2  Ada — to count" in shown.out
-    assert "please answer with one of: 1-2" in shown.out
+    assert "please enter one of: 1-2" in shown.out
     assert server.sent("POST")[0] == {"participants": ["ada-id"]}
 
 

@@ -37,7 +37,7 @@ def server() -> Server:
 
 def test_the_latest_conversation_comes_first(program: Program) -> None:
     rows = [line.split() for line in program.run("sessions", "list").out.splitlines()]
-    assert rows[0] == ["id", "with", "about", "status", "turns", "changed"]
+    assert rows[0] == ["id", "participants", "topic", "status", "turns", "changed"]
     assert rows[1][:4] == ["s1", "Ada,", "?", "active"]
     assert rows[2][:5] == ["s0", "Ada", "お金", "ended", "3"]
 
@@ -51,7 +51,7 @@ def test_the_list_speaks_japanese_and_json(program: Program) -> None:
 
 @pytest.mark.parametrize(
     ("language", "said"),
-    [("en", "there are no conversations yet\n"), ("ja", "会話はまだありません\n")],
+    [("en", "there are no conversations\n"), ("ja", "会話はまだありません\n")],
 )
 def test_an_empty_list_says_so(program: Program, server: Server, language: str, said: str) -> None:
     server.on("GET /sessions", page())
@@ -107,7 +107,7 @@ def test_words_of_a_conversation_cannot_speak_to_the_terminal(
 
 @pytest.mark.parametrize(
     ("language", "said"),
-    [("en", "conversation s1 has ended\n"), ("ja", "会話 s1 を終了しました\n")],
+    [("en", "ended conversation s1\n"), ("ja", "会話 s1 を終了しました\n")],
 )
 def test_a_conversation_is_ended(
     program: Program, server: Server, language: str, said: str
@@ -118,7 +118,11 @@ def test_a_conversation_is_ended(
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "the agents will read it"), ("ja", "エージェントは次のステップ")]
+    ("language", "said"),
+    [
+        ("en", "the agents will read this before their next step"),
+        ("ja", "エージェントは次のステップ"),
+    ],
 )
 def test_a_mentor_instructs_the_agents_of_a_conversation(
     program: Program, server: Server, language: str, said: str

@@ -102,7 +102,7 @@ def test_a_story_can_be_told_without_the_lines_of_its_session(
 @pytest.mark.parametrize(
     ("language", "asked", "decide"),
     [
-        ("en", "asks: send the letter", "it waits for a decision"),
+        ("en", "asks for approval: send the letter", "waiting for approval: opencrab turns decide"),
         ("ja", "承認待ち: send the letter", "承認待ちです"),
     ],
 )
@@ -129,7 +129,7 @@ def test_a_decision_and_a_stop_are_part_of_the_story(program: Program, server: S
     server.on("GET /turns/t1", ok(told))
     story = lines_of(program.run("turns", "show", "t1").out)
     assert "rejected: send the letter too early" in story
-    assert story[-2].startswith("stop asked by k1, 2026-01-0")
+    assert story[-2].startswith("stop requested by k1, 2026-01-0")
     assert story[-2].endswith("enough")
     assert story[-1] == "it was stopped"
 
@@ -165,7 +165,7 @@ def test_a_turn_is_asked_to_stop(
 @pytest.mark.parametrize(
     ("language", "flag", "approved", "said"),
     [
-        ("en", "--approve", True, "turn t1 goes on (queued)\n"),
+        ("en", "--approve", True, "turn t1 continues (queued)\n"),
         ("ja", "--approve", True, "ターン t1 は続行します(順番待ち)\n"),
         ("en", "--reject", False, "turn t1 will end (queued)\n"),
         ("ja", "--reject", False, "ターン t1 は終了します(順番待ち)\n"),
@@ -181,7 +181,9 @@ def test_a_waiting_turn_is_decided(
     assert program.run(*decide, "--json").json["id"] == "t1"
 
 
-@pytest.mark.parametrize(("language", "said"), [("en", "say --approve"), ("ja", "か --reject を")])
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "give --approve or --reject"), ("ja", "か --reject を")]
+)
 def test_a_decision_is_never_guessed(
     program: Program, server: Server, language: str, said: str
 ) -> None:

@@ -44,7 +44,7 @@ def ada(server: Server) -> None:
 def test_registering_shows_the_difference_and_wants_a_yes(program: Program, server: Server) -> None:
     server.on("GET /discord/commands", ok(NEW))
     said = program.run("discord", "register")
-    assert said.out == "+ /ask\n~ /task\n- /old\n1 commands stay as they are\n"
+    assert said.out == "+ /ask\n~ /task\n- /old\n1 commands are unchanged\n"
     assert (said.code, "--yes" in said.err) == (2, True)
     server.on("PUT /discord/commands", ok(NEW))
     said = program.run("discord", "register", "--guild", "42", "--yes")
@@ -97,7 +97,7 @@ def test_the_doctor_fails_only_for_problems(program: Program, server: Server) ->
 
 def test_a_presence_is_shown(program: Program, server: Server) -> None:
     said = program.run("discord", "agent", "Ada")
-    assert "it can be asked anywhere" in said.out
+    assert "answers commands everywhere" in said.out
     server.on("GET /agents/a1/discord", ok(PRESENCE | {"spots": [SPOT]}))
     assert "5 (hears mentions, writes)" in program.run("discord", "agent", "Ada").out
     shown = program.run("discord", "agent", "Ada", LANG="ja_JP.UTF-8").out
@@ -162,8 +162,8 @@ def test_the_relay_brings_things_and_says_how_it_fares(server: Server, tmp_path:
     assert server.requests[-1].headers["Idempotency-Key"] == "discord-1"
     assert said.stderr.splitlines() == [
         "connected to Discord as crab",
-        "down; trying again in 5 s, nothing is lost",
-        "OpenCrab does not take this: down",
+        "down; retrying in 5 s, no message is lost",
+        "OpenCrab rejected this message: down",
     ]
 
 

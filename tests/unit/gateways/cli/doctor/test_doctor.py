@@ -74,7 +74,7 @@ def test_all_is_well_in_japanese(program: Program) -> None:
     ("language", "model", "cure"),
     [
         ("en", "no language model", "set OPENAI_API_KEY"),
-        ("ja", "言語モデルがなく", "OPENAI"),
+        ("ja", "言語モデルなし(簡単な規則で応答します", "OPENAI"),
     ],
 )
 def test_a_scripted_model_and_no_agents_are_notes_with_cures(
@@ -90,7 +90,7 @@ def test_a_scripted_model_and_no_agents_are_notes_with_cures(
 
 
 @pytest.mark.parametrize(
-    ("language", "down"), [("en", "✗ server: nothing answers"), ("ja", "応答がありません")]
+    ("language", "down"), [("en", "✗ server: no answer from"), ("ja", "応答がありません")]
 )
 def test_without_a_server_nothing_else_is_looked_at(
     program: Program, server: Server, language: str, down: str
@@ -113,7 +113,7 @@ def test_a_key_that_is_not_accepted_is_wrong(program: Program, server: Server) -
     server.on("GET /setup", problem(401, "no"))
     shown = program.run("doctor")
     assert shown.code == 1
-    assert "✗ key: the server does not accept this API key" in shown.out
+    assert "✗ key: the server rejected this API key" in shown.out
     assert verdicts(program) == {"python": "well", "server": "well", "key": "wrong"}
 
 
@@ -127,7 +127,7 @@ def test_no_model_at_all_is_wrong(program: Program, server: Server) -> None:
     server.on("GET /setup", ok({}))
     shown = program.run("doctor")
     assert shown.code == 1
-    assert "✗ model: none can be used" in shown.out
+    assert "✗ model: no model available" in shown.out
 
 
 def test_agents_that_cannot_be_read_are_wrong(program: Program, server: Server) -> None:
@@ -145,11 +145,11 @@ def test_agents_that_cannot_be_read_are_wrong(program: Program, server: Server) 
             [
                 "✓ server: https://crab.example (OpenCrab 0.1.0)",
                 "✓ key: accepted",
-                "✓ clock: 2 s apart from the server's",
+                "✓ clock: 2 s from the server's clock",
                 "✓ home: aws (stage prod, region us-east-1, secrets ssm:/opencrab/prod/)",
                 "✓ model: openai:gpt",
-                "✓ budget: $0.50 a turn, $1.00 an agent a day, $5.00 in all a day",
-                "✓ heartbeat: the last one 40 s ago",
+                "✓ budget: $0.50 per turn, $1.00 per agent and day, $5.00 per day in total",
+                "✓ heartbeat: last heartbeat 40 s ago",
                 "✓ agents: 1: Ada",
             ],
         ),
@@ -163,7 +163,7 @@ def test_agents_that_cannot_be_read_are_wrong(program: Program, server: Server) 
                 "シークレット ssm:/opencrab/prod/)",
                 "✓ モデル: openai:gpt",
                 "✓ 予算: 1ターン $0.50、エージェントごとに1日 $1.00、全体で1日 $5.00",
-                "✓ ハートビート: 最後は 40 秒前です",
+                "✓ ハートビート: 最後のハートビートは 40 秒前です",
                 "✓ エージェント: 1 体: Ada",
             ],
         ),
@@ -189,19 +189,22 @@ def test_a_deployment_whose_heart_stopped_and_whose_clock_is_off(
     program.now = lambda: datetime(2026, 1, 5, 10, 0, tzinfo=UTC)
     shown = program.run("--url", "https://crab.example", "--key", "k", "doctor")
     assert shown.code == 1
-    assert "· clock: 3600 s apart from the server's\n  → set this computer's clock" in shown.out
-    assert "✗ heartbeat: the last one 86400 s ago\n  → read the log" in shown.out
+    assert (
+        "· clock: 3600 s from the server's clock\n  → synchronise this computer's clock"
+        in shown.out
+    )
+    assert "✗ heartbeat: last heartbeat 86400 s ago\n  → read the log" in shown.out
 
 
 @pytest.mark.parametrize(
     ("status", "detail", "cure"),
     [
-        (401, "does not accept", "~/.opencrab/STAGE-ACCOUNT-REGION.key"),
-        (403, "does not accept", "~/.opencrab/STAGE-ACCOUNT-REGION.key"),
-        (429, "cannot answer now (status 429)", "a moment"),
-        (500, "failed before it could answer", "rest_gateway"),
-        (503, "cannot answer now (status 503)", "a moment"),
-        (404, "is not OpenCrab (status 404)", "--url"),
+        (401, "the server rejected this API key", "~/.opencrab/STAGE-ACCOUNT-REGION.key"),
+        (403, "the server rejected this API key", "~/.opencrab/STAGE-ACCOUNT-REGION.key"),
+        (429, "is unavailable (HTTP 429)", "a moment"),
+        (500, "the Lambda function behind", "rest_gateway"),
+        (503, "is unavailable (HTTP 503)", "a moment"),
+        (404, "is not OpenCrab (HTTP 404)", "--url"),
     ],
 )
 def test_what_api_gateway_answers_itself_is_understood(

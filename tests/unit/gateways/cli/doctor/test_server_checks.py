@@ -12,9 +12,9 @@ from opencrab.gateways.cli.doctor.server_checks import (
     of_clocks,
     of_setup,
 )
-from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog
+from opencrab.gateways.cli.language.sentences import EN, JA, SentenceCatalog
 
-ENGLISH, JAPANESE = SentenceCatalog(CliLanguage.EN), SentenceCatalog(CliLanguage.JA)
+ENGLISH, JAPANESE = SentenceCatalog(EN), SentenceCatalog(JA)
 NOW = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 AWS = {"kind": "aws", "stage": "prod", "region": "us-east-1", "secrets": "ssm:/opencrab/prod/"}
 
@@ -87,7 +87,7 @@ def test_a_model_is_cured_where_its_home_takes_keys_from(
 def test_a_budget_is_shown_and_one_of_nothing_is_wrong() -> None:
     budget = {"turn_usd": 0.5, "agent_day_usd": 1, "installation_day_usd": 5.0}
     well = findings({"budget": budget})["budget"]
-    assert well.detail == "$0.50 a turn, $1.00 an agent a day, $5.00 in all a day"
+    assert well.detail == "$0.50 per turn, $1.00 per agent and day, $5.00 per day in total"
     assert "1日" in findings({"budget": budget}, JAPANESE)["budget"].detail
     wrong = findings({"budget": {**budget, "agent_day_usd": 0}})["budget"]
     assert wrong.verdict is CheckVerdict.WRONG
@@ -98,13 +98,13 @@ def test_limits_that_were_set_at_run_time_are_told_as_such() -> None:
     budget = {"turn_usd": 0.000001, "agent_day_usd": 1, "installation_day_usd": 5.25}
     changed = {**budget, "session_usd": 2.0, "changed": ["turn_usd", "session_usd"]}
     assert findings({"budget": changed})["budget"].detail == (
-        "$0.000001 a turn, $1.00 an agent a day, $5.25 in all a day, $2.00 a session "
-        "(set at run time: turn_usd, session_usd)"
+        "$0.000001 per turn, $1.00 per agent and day, $5.25 per day in total, $2.00 per session "
+        "(set at runtime: turn_usd, session_usd)"
     )
     assert "実行中に設定: turn_usd" in findings({"budget": changed}, JAPANESE)["budget"].detail
     for session in (None, 0, "much"):
         shown = findings({"budget": {**budget, "session_usd": session, "changed": None}})["budget"]
-        assert shown.detail.endswith("$5.25 in all a day")
+        assert shown.detail.endswith("$5.25 per day in total")
     wrong = findings({"budget": {**budget, "turn_usd": 0, "changed": ["turn_usd"]}})["budget"]
     assert wrong.verdict is CheckVerdict.WRONG
     assert "opencrab budgets --set turn=" in wrong.cure
@@ -114,11 +114,11 @@ def test_limits_that_were_set_at_run_time_are_told_as_such() -> None:
 @pytest.mark.parametrize(
     ("setup", "verdict", "detail"),
     [
-        (beat(40), CheckVerdict.WELL, "the last one 40 s ago"),
-        (beat(-3), CheckVerdict.WELL, "the last one 0 s ago"),
-        (beat(301), CheckVerdict.WRONG, "the last one 301 s ago"),
-        ({"heartbeat": {"at": None}}, CheckVerdict.NOTE, "there was none so far"),
-        ({"heartbeat": {"at": "soon"}}, CheckVerdict.NOTE, "there was none so far"),
+        (beat(40), CheckVerdict.WELL, "last heartbeat 40 s ago"),
+        (beat(-3), CheckVerdict.WELL, "last heartbeat 0 s ago"),
+        (beat(301), CheckVerdict.WRONG, "last heartbeat 301 s ago"),
+        ({"heartbeat": {"at": None}}, CheckVerdict.NOTE, "no heartbeat yet"),
+        ({"heartbeat": {"at": "soon"}}, CheckVerdict.NOTE, "no heartbeat yet"),
     ],
 )
 def test_a_heartbeat_that_stopped_is_wrong(

@@ -69,18 +69,18 @@ def test_a_goal_is_given_and_given_up(told: Server, program: Program) -> None:
         "--deadline",
         "2026-03-01T00:00Z",
     )
-    assert program.run(*typed).out == "G2 was added: 海を知る\n"
+    assert program.run(*typed).out == "added G2: 海を知る\n"
     given = told.sent("POST")[0]
     assert (given["name"], given["expected_reward"]) == ("海を知る", 0.9)
     assert given["deadline"].startswith("2026-03-01T")
     up = program.run("goals", "abandon", "crab", "G2", "--reason", "暗い")
-    assert up.out == "G2 was given up: 海を知る\n"
+    assert up.out == "abandoned G2: 海を知る\n"
     assert told.sent("POST")[-1] == {"reason": "暗い"}
     assert program.run("goals", "add", "crab", "志", "--aspiration", "--json").json["id"] == "G2"
 
 
 def test_an_agent_without_goals_is_said_to_have_none(told: Server, program: Program) -> None:
     told.on(f"GET {PATH}", page())
-    assert program.run("goals", "list", "crab").out == "Crab has no goals yet\n"
+    assert program.run("goals", "list", "crab").out == "Crab has no goals\n"
     assert program.run("goals", "explain", "crab").out == "Crab has no open goals\n"
     assert program.run("goals", "list", "crab", "--json").json == []

@@ -126,7 +126,7 @@ def test_a_script_reads_a_line_for_each_thing_that_is_new(program: Program, serv
     assert (said.code, rows(said.out)) == (
         0,
         [
-            "G3 学習マップ: at work",
+            "G3 学習マップ: running",
             "(まず読む then write)",
             "✓ 「n.md」を読む",
             "✗ Read x.md → no file",
@@ -147,7 +147,7 @@ def test_a_script_may_have_the_end_alone_as_json(program: Program) -> None:
 @pytest.mark.parametrize(
     ("language", "shown"),
     [
-        ("en", ["[at work]", "task 2 of 2", "thought: まず読む", "[completed]"]),
+        ("en", ["[running]", "task 2 of 2", "thinking: まず読む", "[completed]"]),
         ("ja", ["[実行中]", "タスク 2/2", "思考: まず読む", "[完了]"]),
     ],
 )
@@ -167,7 +167,7 @@ def test_a_lost_connection_is_made_again_from_the_last_event(
     server.on(EVENTS, stream(RUNNING), httpx.ReadError("gone"), stream(DONE))
     said = program.run("task", "run", "Ada", "x")
     assert said.code == 0
-    assert "looking again (1)" in said.err
+    assert "reconnecting (1)" in said.err
     seen = [r.headers.get("Last-Event-ID") for r in server.requests if "events" in r.url.path]
     assert seen == [None, "e0", "e0"]
 
@@ -176,7 +176,7 @@ def test_a_server_that_stays_away_is_given_up_on(program: Program, server: Serve
     server.on(EVENTS, httpx.ConnectError("refused"))
     said = program.run("task", "run", "Ada", "x")
     assert (said.code, len(program.pauses)) == (1, 5)
-    assert "nothing answers" in said.err
+    assert "no answer from" in said.err
 
 
 def test_a_problem_in_the_stream_is_told(program: Program, server: Server) -> None:
@@ -194,8 +194,8 @@ def test_a_person_decides_what_the_task_asks_for(
     server.on("POST /approvals/p1/decide", ok({}))
     said = program.sit("task", "run", "Ada", "x", typed=[typed])
     assert said.code == 0
-    assert "asks: メールを送る (mail)" in said.out
-    assert "touches: kana@example.com" in said.out
+    assert "asks for approval: メールを送る (mail)" in said.out
+    assert "target: kana@example.com" in said.out
     assert server.sent("POST")[-1] == {"approved": approved}
 
 
@@ -211,7 +211,7 @@ def test_a_script_leaves_where_somebody_has_to_decide(program: Program, server: 
     server.on(EVENTS, stream(ASKING))
     said = program.run("task", "run", "Ada", "x")
     assert said.code == 1
-    assert "asks: メールを送る (mail)" in said.out
+    assert "asks for approval: メールを送る (mail)" in said.out
     assert "opencrab approvals approve p1" in said.out
 
 
@@ -230,8 +230,8 @@ def interrupted(_request: httpx.Request) -> httpx.Response:
 @pytest.mark.parametrize(
     ("typed", "told", "asked"),
     [
-        ("p", "why: 昼休み", "pause"),
-        ("中止", "G3 学習マップ: given up", "cancel"),
+        ("p", "reason: 昼休み", "pause"),
+        ("中止", "G3 学習マップ: abandoned", "cancel"),
         ("", "opencrab task show Ada G3 --follow", ""),
         (CTRL_C, "opencrab task show Ada G3 --follow", ""),
     ],
@@ -249,7 +249,7 @@ def test_ctrl_c_asks_whether_to_pause_cancel_or_leave(
 
 
 @pytest.mark.parametrize(
-    ("language", "head"), [("en", ["completed", "in line"]), ("ja", ["完了", "順番待ち"])]
+    ("language", "head"), [("en", ["completed", "queued"]), ("ja", ["完了", "順番待ち"])]
 )
 def test_tasks_are_listed(
     program: Program, server: Server, language: str, head: Sequence[str]
@@ -335,7 +335,7 @@ def test_what_nobody_could_confirm_is_said(
 @pytest.mark.parametrize(
     ("language", "told"),
     [
-        ("en", "in line behind G2 海の図 (waiting for approval)"),
+        ("en", "queued behind G2 海の図 (waiting for approval)"),
         ("ja", "G2 海の図(承認待ち)の後の順番待ちです"),
     ],
 )
@@ -356,7 +356,7 @@ def test_a_task_behind_one_at_work_is_watched_on(program: Program, server: Serve
     front = Front(id="G2", name="海の図", status=Standing.ACTIVE)
     server.on(EVENTS, stream(view(Standing.PENDING, behind=front), DONE))
     said = program.run("task", "run", "Ada", "x")
-    assert (said.code, "in line behind G2 海の図 (at work)" in said.out) == (0, True)
+    assert (said.code, "queued behind G2 海の図 (running)" in said.out) == (0, True)
 
 
 @pytest.mark.parametrize("task", [view(Standing.COMPLETED, report="ok"), GIVEN_UP])
@@ -374,5 +374,5 @@ def test_what_a_task_asks_is_shown_with_what_does_not_show(
     asked = Asked(approval_id="p1", what="ws_write **a**\u202e", touches="")
     server.on(EVENTS, stream(view(Standing.WAITING, approval=asked)))
     out = program.run("task", "run", "Ada", "x").out
-    assert "asks: ws_write **a**\\u202e\n" in out
-    assert "touches" not in out
+    assert "asks for approval: ws_write **a**\\u202e\n" in out
+    assert "target:" not in out

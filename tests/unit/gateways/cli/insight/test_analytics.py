@@ -156,13 +156,18 @@ MEMORY = MemoryAnalytics(
 )
 PARTS = {"usage": USAGE, "skills": SKILLS, "llm": LLM, "memory": MEMORY}
 SAID = {
-    ("usage", "en"): ("12,345 calls (67 failed)", "$1.23, 1.2 s a call", "20 (3.2 a day)", "90%"),
+    ("usage", "en"): (
+        "12,345 calls (67 failed)",
+        "$1.23, 1.2 s per call",
+        "20 with speech (3.2 a day)",
+        "90%",
+    ),
     ("usage", "ja"): ("呼び出し 12,345 回(失敗 67)", "メッセージ 20", "2026-01-11(UTC)まで"),
-    ("skills", "en"): ("+12 points (+3 to +22)", "40 / 38", "78 / 200", "too little data"),
-    ("skills", "ja"): ("+12点(+3〜+22)", "試行中", "データ不足", "2026-W02"),
-    ("llm", "en"): ("71% (60 to 80)", "free", "90% → 60%", "fast instead of", "93% certain"),
+    ("skills", "en"): ("+12 points (+3 to +22)", "40 / 38", "78 / 200", "not enough data"),
+    ("skills", "ja"): ("+12点(+3〜+22)", "試用中", "データ不足", "2026-W02"),
+    ("llm", "en"): ("71% (60 to 80)", "free", "90% → 60%", "fast instead of", "confidence 93%"),
     ("llm", "ja"): ("71%(60〜80 の間)", "無料", "会話", "確度 93%", "夜間の評価がまだありません"),
-    ("memory", "en"): ("junk rate 15%", "and 1 more", "+12 points", "7 things with 5 relations"),
+    ("memory", "en"): ("junk rate 15%", "and 1 more", "+12 points", "7 nodes, 5 relations"),
     ("memory", "ja"): ("不要率 15%", "ほか 1 件", "+12点", "物事 7 件"),
 }
 
@@ -190,7 +195,7 @@ def test_each_part_is_told_in_both_languages_within_a_hundred_columns(
 
 def test_all_parts_are_told_when_none_is_named(program: Program, told: Server) -> None:
     shown = program.run("analytics", "Ada", "--period", "last_day", "--by", "purpose")
-    assert [f"Ada: {title}" in shown.out for title in ("use", "skills", "models", "memory")] == [
+    assert [f"Ada: {title}" in shown.out for title in ("usage", "skills", "models", "memory")] == [
         True
     ] * 4
     asked = [dict(request.url.params) for request in told.requests[1:]]
@@ -204,7 +209,15 @@ def test_all_parts_are_told_when_none_is_named(program: Program, told: Server) -
 @pytest.mark.parametrize(
     ("language", "words"),
     [
-        ("en", ["no model was called", "no skill yet", "found no memory", "opencrab meta run"]),
+        (
+            "en",
+            [
+                "no model calls in this period",
+                "no learned skills yet",
+                "no memory was found by a search in 30 days",
+                "opencrab meta run",
+            ],
+        ),
         ("ja", ["呼び出しはありません", "スキルはまだありません", "見つかった記憶はありません"]),
     ],
 )

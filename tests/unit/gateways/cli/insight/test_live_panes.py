@@ -80,7 +80,7 @@ def test_a_pipe_gets_one_snapshot_as_json_lines(program: Program, more: tuple[st
 @pytest.mark.parametrize(
     ("language", "words"),
     [
-        ("en", ("Ctrl-C ends this", "chat", "inspector", "waits for approval", "error", "$0.99")),
+        ("en", ("· Ctrl-C exits", "chat", "inspector", "waiting for approval", "error", "$0.99")),
         ("ja", ("Ctrl-C で終了", "会話", "思考と行動", "承認待ち", "エラー率", "12.5 %")),
     ],
 )

@@ -76,9 +76,9 @@ def said(program: Program, *args: str, **changes: Any) -> str:
                 "→ openai:gpt-5-mini",
                 "50% (10 to 90)",
                 "0.090 s",
-                "all calls: $1.23, then $0.23: $1.00 less",
-                "71% (60 to 80), then 50% (10 to 90) (known for 80% of these calls)",
-                "2 calls stay",
+                "all calls: $1.23 → $0.23 ($1.00 less)",
+                "71% (60 to 80) → 50% (10 to 90) (known for 80% of these calls)",
+                "2 calls keep",
             ),
         ),
         (
@@ -115,9 +115,9 @@ def test_what_nobody_knows_is_said(program: Program) -> None:
         uncounted=0,
     )
     assert "$0.01 more" in bare
-    assert "expected quality: not known" in bare
-    assert "expected time" not in bare
-    assert "a difference of $0.00" in said(program, saved_micro_usd=0)
+    assert "expected quality: unknown; the other model has not been evaluated on this work" in bare
+    assert "expected latency per call" not in bare
+    assert "difference $0.00" in said(program, saved_micro_usd=0)
     assert "no call of this period" in said(program, moved=0, tasks=())
 
 

@@ -13,7 +13,14 @@ from typer.main import get_command
 
 from opencrab.gateways import cli
 from opencrab.gateways.cli.app import build
-from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog, texts_in
+from opencrab.gateways.cli.language.sentences import (
+    EN,
+    JA,
+    CliLanguage,
+    SentenceCatalog,
+    languages,
+    texts_in,
+)
 from tests.cases import for_each
 from tests.unit.gateways.cli.server import Program
 
@@ -22,10 +29,25 @@ JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 ALIKE = {"head_id", "story_title", "server_ok", "ask_language"}
 """Sentences of names and marks only, and the question which language it shall be."""
 
-ENGLISH = texts_in(CliLanguage.EN)["sentences"]
-JAPANESE_TEXTS = texts_in(CliLanguage.JA)
+ENGLISH = texts_in(EN)["sentences"]
+JAPANESE_TEXTS = texts_in(JA)
 SENTENCES = JAPANESE_TEXTS["sentences"]
 HELP_OF_HELP = "Show this message and exit."
+OPAQUE = (
+    " asleep",
+    " beats",
+    "turned away",
+    "stays as it is",
+    "is told",
+    "in its own words",
+    "taken back",
+    "gives leave",
+    "nothing followed",
+    "asked too often",
+    "goes on",
+    "unasked",
+)
+"""What earlier texts said, and nobody would search for."""
 KEYS_AT = {
     "say": 0,
     "note": 0,
@@ -66,15 +88,81 @@ PAGES = dict(commands(get_command(build(lambda _: 0))))
 
 def test_each_sentence_exists_in_both_languages_once() -> None:
     assert list(ENGLISH) == list(SENTENCES)
-    for tongue in CliLanguage:
+    for tongue in languages():
         raw = (PACKAGE / "language" / f"{tongue}.json").read_text(encoding="utf-8")
         for texts in json.loads(raw, object_pairs_hook=list):
             keys = [key for key, _ in texts[1]]
             assert len(set(keys)) == len(keys)
 
 
+def test_no_english_is_left_in_a_japanese_text() -> None:
+    texts = [
+        text for kind in ("sentences", "terms", "help") for text in JAPANESE_TEXTS[kind].values()
+    ]
+    prose = [re.sub(r"`[^`]*`|\{[^}]*\}|opencrab .*|aws ssm .*", "", text) for text in texts]
+    assert [
+        text for text in prose if re.search(r"\b[A-Za-z]+ (?!API|SSM)[a-z]+ [a-z]+\b", text)
+    ] == []
+
+
+@for_each("phrase", OPAQUE)
+def test_no_sentence_speaks_a_private_language(phrase: str) -> None:
+    english = [*ENGLISH.values(), *(text for page in PAGES.values() for text in helps_of(page))]
+    assert [text for text in english if phrase in f" {text} ".lower()] == []
+
+
+def test_another_language_is_another_file(tmp_path: Path) -> None:
+    (tmp_path / "fr.json").write_text(
+        '{"sentences": {"down": "pas de réponse de {url}"}, "terms": {"idle": "inactif"}}'
+    )
+    assert languages(tmp_path) == ("fr",)
+    words = SentenceCatalog(CliLanguage("fr"), tmp_path)
+    assert words("down", url="http://a") == "pas de réponse de http://a"
+    assert words("timeout", url="http://a") == ENGLISH["timeout"].format(url="http://a")
+    assert (words.term("idle"), words.term("by_hand")) == ("inactif", "by hand")
+    assert words.help("A turn's id.") == "A turn's id."
+
+
+@pytest.mark.parametrize(
+    ("args", "english", "japanese"),
+    [
+        (("nope",), "There is no command 'nope'.", "'nope' というコマンドはありません。"),
+        (("chat", "--nope"), "There is no option --nope.", "--nope というオプションはありません。"),
+        (("costs", "--agnt", "1"), "Did you mean --agent, ", "--agent, --data ではありませんか?"),
+        (("turns", "show"), "The argument ID is missing.", "引数 ID を指定してください。"),
+        (("budgets", "--set"), "The option --set needs a value.", "--set には値が必要です。"),
+        (
+            ("chat", "--json=1"),
+            "The option --json takes no value.",
+            "--json に値は指定できません。",
+        ),
+        (("chat", "a", "b", "c"), "Too many arguments: b c", "引数が多すぎます: b c"),
+        (("up", "--port", "x"), "--port: a whole number", "--port の値が正しくありません: 整数"),
+        (("up", "--port", "0"), "--port: at least 1 is", "--port の値が正しくありません: 1 以上"),
+        (("up", "--port", "70000"), "at most 65535", "65535 以下"),
+        (("costs", "--by", "x"), "'x' is not one of 'model'", "'x' は 'model', "),
+        (("--language", "fr", "up"), "'fr' is not one of en, ja", "'fr' は en, ja のどれでも"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_a_wrong_command_line_is_explained(
+    program: Program, args: tuple[str, ...], english: str, japanese: str
+) -> None:
+    for locale, expected in (("en_US.UTF-8", english), ("ja_JP.UTF-8", japanese)):
+        wrong = program.run(*args, LANG=locale)
+        assert (wrong.code, expected in wrong.err) == (2, True), wrong.err
+        assert JAPANESE.search(wrong.err) if locale[:2] == "ja" else "Run `opencrab" in wrong.err
+        assert "Error:" not in wrong.err or locale[:2] == "en"
+
+
+def test_headings_of_help_are_in_the_users_language(program: Program) -> None:
+    page = program.run("workspace", "--help", LANG="ja_JP.UTF-8").out
+    assert [word for word in ("Usage:", "Options:", "Commands:") if word in page] == []
+    assert all(word in page for word in ("使い方: ", "オプション:", "コマンド:"))
+
+
 def test_english_help_is_written_at_the_commands() -> None:
-    assert set(texts_in(CliLanguage.EN)) == {"sentences"}
+    assert set(texts_in(EN)) == {"sentences", "terms"}
     assert set(JAPANESE_TEXTS) == {"sentences", "terms", "help"}
 
 
@@ -115,9 +203,9 @@ def test_every_sentence_is_said_by_somebody() -> None:
 
 
 def test_a_word_of_opencrab_is_shown_as_a_word() -> None:
-    assert SentenceCatalog(CliLanguage.EN).term("risk_tolerance") == "risk tolerance"
-    assert SentenceCatalog(CliLanguage.JA).term("risk_tolerance") == "リスク許容度"
-    assert SentenceCatalog(CliLanguage.JA).term("something new") == "something new"
+    assert SentenceCatalog(EN).term("risk_tolerance") == "risk tolerance"
+    assert SentenceCatalog(JA).term("risk_tolerance") == "リスク許容度"
+    assert SentenceCatalog(JA).term("something new") == "something new"
 
 
 @for_each("path", sorted(PAGES))

@@ -10,7 +10,7 @@ KEPT = {"id": "f1", "turn_id": "t1", "thumbs": "up", "lesson": "分かりやす�
 @pytest.mark.parametrize(
     ("language", "said"),
     [
-        ("en", "noted: turn t1 has your feedback\n"),
+        ("en", "saved feedback on turn t1\n"),
         ("ja", "ターン t1 への評価を記録しました\n"),
     ],
 )

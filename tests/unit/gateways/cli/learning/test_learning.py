@@ -137,15 +137,15 @@ def ada(server: Server) -> None:
             "en",
             (
                 "skill:brief: running",
-                "effect: too little data, 3 turns with and 2 without it; 50% go without",
-                "5 turns judged, decided between 20 and 200; now: keep (there is too little data)",
-                "(not set up)",
+                "effect: not enough data, 3 turns with and 2 without; withheld in 50% of turns",
+                "5 turns evaluated, decided between 20 and 200; now: keep (",
+                "(not configured)",
                 "71% (60 to 80)",
                 "64% (50 to 77)",
-                "if always: what all turns that drew from this mix would have been worth",
+                "if always: estimated quality if this model alone had answered every turn",
                 "+2 points (-8 to +12)",
-                "models:conversation.code: proposed\n  nothing → fast 90%, smart 10%: that is",
-                "10% of turns may try another model",
+                "models:conversation.code: proposed\n  none → fast 90%, smart 10%: that is",
+                "10% of turns may try a model other than",
             ),
         ),
         (
@@ -157,7 +157,7 @@ def ada(server: Server) -> None:
                 "固定中",
                 "(未設定)",
                 "64%(50〜77 の間)",
-                "常時なら: この組み合わせで抽選した全ターン",
+                "常時なら: この配分の全ターンを1つのモデルだけで行った場合の推定品質",
                 "+2点(-8〜+12)",
                 "提案です\n  なし → fast 90%, smart 10%。理由: 測定の結果による",
             ),
@@ -175,7 +175,7 @@ def test_experiments_are_told_with_what_they_showed_so_far(
     assert program.run("experiments", "Ada", "--json").json == FOUND.model_dump(mode="json")
     server.on(f"GET {PLACE}/experiments", shown(FOUND.replaced(items=(), pinned=())))
     nothing = program.run("experiments", "Ada").out
-    assert "nothing is tried out on Ada" in nothing
+    assert "Ada has no experiments" in nothing
 
 
 def test_an_experiment_is_stopped_and_what_is_good_is_pinned(
@@ -190,8 +190,8 @@ def test_an_experiment_is_stopped_and_what_is_good_is_pinned(
         server.on(f"POST {PLACE}/experiments/{quoted}/{verb}", answer)
     said = program.run("experiments", "Ada", "--stop", "models:conversation/code")
     assert said.code == 0, said.err
-    assert f"{subject}: done\n  nothing → fast 90%, smart 10%: somebody" in said.out
-    assert program.run("experiments", "Ada", "--pin", subject).out == f"{subject} stays as it is\n"
+    assert f"{subject}: applied\n  none → fast 90%, smart 10%: somebody" in said.out
+    assert program.run("experiments", "Ada", "--pin", subject).out == f"pinned {subject}\n"
     freed = program.run("--language", "ja", "experiments", "Ada", "--unpin", subject)
     assert freed.out == f"{subject} の固定を解きました\n"
     both = program.run("experiments", "Ada", "--pin", subject, "--stop", subject)
@@ -201,7 +201,10 @@ def test_an_experiment_is_stopped_and_what_is_good_is_pinned(
 @pytest.mark.parametrize(
     ("language", "words"),
     [
-        ("en", "memory: done\n  hidden in 10% of turns → hidden in 0% of turns: somebody ended"),
+        (
+            "en",
+            "memory: applied\n  withheld in 10% of turns → withheld in 0% of turns: somebody ended",
+        ),
         ("ja", "memory: 実施です\n  10% のターンで隠す → 0% のターンで隠す。理由: 試用が"),
     ],
 )
@@ -232,22 +235,22 @@ def test_changes_are_told_with_their_evidence_and_taken_back(
     server.on(f"POST {PLACE}/changes/old/undo", problem(409, "b came later"))
     said = program.run("changes", "Ada").out
     for word in (
-        "skill:brief: done\n  candidate → active: it helps",
-        "effect +12 points (+3 to +22), 40 turns with and 38 without it",
-        "expected quality 71% (60 to 80), $0.0012 a turn",
+        "skill:brief: applied\n  on trial → active: it helps",
+        "effect +12 points (+3 to +22), 40 turns with and 38 without",
+        "expected quality 71% (60 to 80), $0.0012 per turn",
         "20260105-mix",
         "newest 20",
     ):
         assert word in said
     back = program.run("--language", "ja", "changes", "Ada", "--undo", "20260105-skill").out
-    assert "取り消し済みです\n  試行中 → 活動中。理由: 効果がある" in back
+    assert "取り消し済みです\n  試用中 → 活動中。理由: 効果がある" in back
     assert program.run("changes", "Ada", "--undo", "old").code == 1
     done = Decision.of(MIXED.replaced(id="new", state=AdjustmentState.APPLIED))
     server.on(f"POST {PLACE}/changes/{MIXED.id}/apply", shown(done))
-    assert "conversation.code: done" in program.run("changes", "Ada", "--apply", MIXED.id).out
+    assert "conversation.code: applied" in program.run("changes", "Ada", "--apply", MIXED.id).out
     assert program.run("changes", "Ada", "--apply", "a", "--undo", "b").code == 2
     server.on(f"GET {PLACE}/changes", page())
-    assert program.run("changes", "Ada").out == "nothing was changed about Ada\n"
+    assert program.run("changes", "Ada").out == "Ada has no changes\n"
 
 
 @pytest.mark.parametrize(
@@ -257,11 +260,11 @@ def test_changes_are_told_with_their_evidence_and_taken_back(
             "en",
             (
                 "experience:e1: proposed\n  active → retire: searches found it often",
-                "searches showed it 5 times, of use 0 times",
-                "it says: It rained. Take an umbrella.",
+                "found 5 times by searches, helped 0 times",
+                "text: It rained. Take an umbrella.",
                 "experience:e2: proposed\n  active → merge (e1): another experience says the same",
-                "88% of the words are the same",
-                "the other one says: It rained.",
+                "88% of the words match",
+                "text of the other: It rained.",
             ),
         ),
         (
@@ -307,12 +310,12 @@ def test_an_experience_that_is_to_go_is_told_with_its_words(
         (
             "en",
             (
-                "Ada, 2026-01-04 to 2026-01-04 (UTC): 9 turns, 7 of them judged; $0.012 of $1.00",
-                "nothing was changed; this would be:",
-                "conversation/code: unchanged, since there is too little data",
+                "Ada, 2026-01-04 to 2026-01-04 (UTC): 9 turns, 7 evaluated; spent $0.012 of $1.00",
+                "dry run, nothing was changed. It would do this:",
+                "conversation/code: unchanged (there is too little data)",
                 "+12 points (-3 to +22)",
                 "1 of 40 memories",
-                "3 of 9 experiences that searches found were never of use: 33%",
+                "3 of 9 experiences found by searches never helped: 33%",
                 "report: reports/learning/2026-01-04.md",
             ),
         ),
@@ -344,6 +347,6 @@ def test_a_look_is_told_as_it_was_or_would_be(
     server.on(f"POST {PLACE}/meta/runs", shown(done))
     again = program.run("meta", "run", "Ada", "--period", "review")
     assert server.sent("POST")[-1] == {"period": "review", "dry_run": False}
-    assert "this was done before" in again.out
-    assert "no change follows" in again.out
+    assert "already done; nothing was changed" in again.out
+    assert "no changes" in again.out
     assert "the quota is full" in again.err

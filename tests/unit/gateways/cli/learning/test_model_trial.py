@@ -106,7 +106,7 @@ def test_each_model_does_each_task_in_a_session_of_its_own(
 @pytest.mark.parametrize(
     ("language", "words"),
     [
-        ("en", ("passed", "50% (", "2 / 2", "$0.002", "spent: $0.004 of $0.50")),
+        ("en", ("passed", "50% (", "2 / 2", "$0.002", "spent $0.004 of $0.50")),
         ("ja", ("合格率", "50%(", "課題", "費用: $0.50 のうち $0.004")),
     ],
 )
@@ -132,7 +132,7 @@ def test_nothing_is_begun_once_the_money_is_spent(
     assert found["spent_micro_usd"] == 600_000
     last = [each["tasks"][1] for each in found["models"]]
     assert [(task["status"], task["score"]) for task in last] == [("not_asked", None)] * 2
-    assert "-: not asked" in program.run(*asking, "--yes").out
+    assert "-: not run" in program.run(*asking, "--yes").out
 
 
 def test_an_answer_that_another_model_gave_is_not_scored(
@@ -164,9 +164,9 @@ def test_nobody_is_asked_without_a_yes(
     piped = program.run(*asking)
     assert (piped.code, "--yes" in piped.err) == (2, True)
     refused = program.sit(*asking, typed=["n"])
-    assert (refused.code, "nothing was asked" in refused.out) == (0, True)
+    assert (refused.code, "nothing was run" in refused.out) == (0, True)
     assert "2 tasks with each of: fast, openai:dear" in refused.out
-    assert "$1.00 at most" in refused.out
+    assert "at most $1.00" in refused.out
     assert models.sessions == {}
     agreed = program.sit(*asking, typed=["y"])
     assert (agreed.code, len(models.sessions)) == (0, 4)

@@ -50,8 +50,8 @@ def test_an_import_is_sent_whole_and_told_in_numbers(
     shown = program.run("memory", "import", str(source))
     assert server.requests[-1].content == b"PK zip"
     assert "trust" not in server.requests[-1].url.params
-    assert "taken in: 3 · known already: 4 · left out" in shown.out
-    assert "forgotten here: 5" in shown.out
+    assert "imported: 3 · already known: 4 · skipped" in shown.out
+    assert "deleted here: 5" in shown.out
     assert "--trust" in shown.out
     trusted = program.run("memory", "import", str(source), "--trust", LANG="ja_JP.UTF-8")
     assert server.requests[-1].url.params["trust"] == "true"

@@ -72,7 +72,7 @@ def test_what_was_found_is_shown_with_its_hit_marked(program: Program, server: S
 @pytest.mark.parametrize(
     ("environment", "told"),
     [
-        ({}, "why: its words, its time · 3.46 · s1:12"),
+        ({}, "matched by: matching words, time · 3.46 · s1:12"),
         (JA, "理由: 言葉の一致, 日時 ・ 3.46 ・ s1:12"),
     ],
 )
@@ -116,7 +116,7 @@ def test_filters_are_sent_as_they_are_meant(program: Program, server: Server) ->
         *("--kind", "speech", "--kind", "memory", "--speaker", "美香"),
         *("--since", "2026-01-05T09:00:00+09:00", "--until", "2026-02-17"),
     )
-    assert said.out == "nothing was found\n"
+    assert said.out == "no matches\n"
     (body,) = server.sent("POST")
     assert body["kinds"] == ["speech", "memory"]
     assert (body["limit"], body["session_id"], body["speaker"]) == (3, "s1", "美香")
@@ -169,7 +169,7 @@ def test_memories_are_listed(
 
 def test_who_keeps_nothing_is_told_so(program: Program, server: Server) -> None:
     server.on(f"GET {PLACE}/curated", page())
-    assert program.run("memory", "list").out == "Ada keeps no memories\n"
+    assert program.run("memory", "list").out == "Ada has no memories\n"
     assert program.run("memory", "list", "--json").json == []
 
 
@@ -178,7 +178,7 @@ def test_a_memory_is_shown_with_its_history(program: Program, server: Server) ->
     shown = memory_view(earlier=(earlier,), tainted=True, links=("m2",))
     server.on(f"GET {PLACE}/curated/m1", ok(shown))
     out = program.run("memory", "show", "m1").out
-    for word in ("美香は紅茶を飲む。", "美香は\\u202eコーヒー", "from outside", "m2", "everybody"):
+    for word in ("美香は紅茶を飲む。", "美香は\\u202eコーヒー", "untrusted", "m2", "everybody"):
         assert word in out
     assert program.run("memory", "show", "m1", "--json").json == shown
 
@@ -186,8 +186,8 @@ def test_a_memory_is_shown_with_its_history(program: Program, server: Server) ->
 @pytest.mark.parametrize(
     ("outcome", "environment", "told"),
     [
-        ("kept", {}, "memory m1 is kept\n"),
-        ("merged", {}, "this was known already: memory m1\n"),
+        ("kept", {}, "saved memory m1\n"),
+        ("merged", {}, "already known (memory m1)\n"),
         ("superseded", JA, "記憶 m1 を新しい内容にしました(以前の内容は履歴に残ります)\n"),
     ],
 )
@@ -241,7 +241,7 @@ REPORT = {
         (("m1",), {"scope": "memory", "id": "m1"}, "美香は紅茶を飲む。"),
         (("--session", "s1"), {"scope": "session", "id": "s1"}, "conversation s1"),
         (("--person", "k1"), {"scope": "person", "id": "k1"}, "about k1"),
-        (("--everything",), {"scope": "everything", "confirm": "a1"}, "everything it ever"),
+        (("--everything",), {"scope": "everything", "confirm": "a1"}, "Delete the whole memory of"),
     ],
 )
 def test_forgetting_is_asked_for_once_more(
@@ -254,14 +254,14 @@ def test_forgetting_is_asked_for_once_more(
     assert (unasked.code, server.sent("POST")) == (2, [])
     kept = program.sit("memory", "forget", *args, typed=["n"])
     assert (kept.code, server.sent("POST")) == (0, [wish])
-    assert "nothing was forgotten" in kept.out
-    assert "3 line(s), 1 turn(s) and 1 thing(s)" in kept.out
+    assert "nothing was deleted" in kept.out
+    assert "3 line(s), 1 turn(s) and 1 memory item(s)" in kept.out
     assert question in kept.out
     assert "a1:notes/\\u001b[2Jx.md" in kept.out
     gone = program.sit("memory", "forget", *args, typed=["y"])
-    assert "it is forgotten" in gone.out
-    assert "skills that came of it remain: a1:tea" in gone.out
-    assert "schedules that have to do with it remain: a1:walk" in gone.out
+    assert "deleted" in gone.out
+    assert "skills learned from it are kept: a1:tea" in gone.out
+    assert "schedules related to it are kept: a1:walk" in gone.out
     assert program.run("memory", "forget", *args, "--yes", "--json").json == REPORT
     assert server.sent("POST") == [wish] * 4
 
@@ -281,7 +281,7 @@ def test_what_one_request_cannot_finish_is_asked_for_again(
 ) -> None:
     left = {**REPORT, "done": False, "left": 4}
     server.on(f"POST {PLACE}/forget", ok(left), ok(left), ok(REPORT))
-    assert "it is forgotten" in program.run("memory", "forget", "m1", "--yes").out
+    assert "deleted" in program.run("memory", "forget", "m1", "--yes").out
     assert len(server.sent("POST")) == 3
     server.on(f"POST {PLACE}/forget", ok(left))
     assert "4 step(s) are left" in program.run("memory", "forget", "m1", "--yes").out
@@ -365,13 +365,16 @@ def test_whoever_is_not_known_is_not_said_to_be_forgotten(program: Program, serv
     numbers = {"done": True, "left": 0, "lines": 0, "turns": 0}
     server.on(f"POST {PLACE}/forget", ok({**numbers, **nothing}))
     shown = program.run("memory", "forget", "--person", "nobody", "--yes")
-    assert "it is forgotten" not in shown.out
+    assert "\ndeleted" not in shown.out
     assert "speaker_id" in shown.out
     assert "speaker_id" in program.run("memory", "forget", "--person", "誰か", "--yes", **JA).out
 
 
 def test_failed_summaries_are_asked_for_again(program: Program, server: Server) -> None:
     server.on(f"POST {PLACE}/summaries/retry", ok({}, 202))
-    assert "tried again" in program.run("memory", "retry", "s1").out
+    assert (
+        "retrying; `opencrab memory status` shows the result"
+        in program.run("memory", "retry", "s1").out
+    )
     assert server.requests[-1].read() == b'{"session_id": "s1"}'
     assert program.run("memory", "retry", "s1", "--json").json == {"session_id": "s1"}

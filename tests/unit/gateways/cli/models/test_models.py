@@ -103,12 +103,12 @@ def test_a_script_gets_models_with_name_and_provider(
 
 def test_models_of_one_provider_are_asked_for(program: Program, server: Server) -> None:
     server.on("GET /llm/models", page())
-    assert program.run("models", "--provider", "openai").out == "no model is known there\n"
+    assert program.run("models", "--provider", "openai").out == "no matching models\n"
     assert server.requests[0].url.params["provider"] == "openai"
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "1 prices are new"), ("ja", "1 件の料金を更新しました")]
+    ("language", "said"), [("en", "updated 1 prices"), ("ja", "1 件の料金を更新しました")]
 )
 def test_newer_prices_are_taken_over(
     program: Program, server: Server, language: str, said: str
@@ -148,7 +148,7 @@ def test_a_price_list_that_does_not_come_is_a_sentence(program: Program, server:
     server.on("GET /llm/models", page(*MODELS))
     refused = program.run("models", "refresh-prices")
     assert (refused.code, refused.out) == (1, "")
-    assert "without a list of model prices" in refused.err
+    assert "there is no price list" in refused.err
     program.prices = List(error=Unavailable("the price list does not come", cure="try later"))
     refused = program.run("models", "refresh-prices")
     assert refused.err == "opencrab: the price list does not come\n  → try later\n"
@@ -160,7 +160,7 @@ def test_a_price_list_that_does_not_come_is_a_sentence(program: Program, server:
 @pytest.mark.parametrize(
     ("language", "states"),
     [
-        ("en", ["switched off", "OPENAI_API_KEY is not set", "ready"]),
+        ("en", ["disabled", "OPENAI_API_KEY is not set", "ready"]),
         ("ja", ["無効", "OPENAI_API_KEY が未設定", "利用可能"]),
     ],
 )
@@ -184,7 +184,7 @@ LOW = DatedPrice(price=Price(input_per_million=0, output_per_million=1), as_of=d
 DEAR = {**PRICE, "input_per_million": 4_000_000}
 
 
-@pytest.mark.parametrize(("language", "said"), [("en", "1 prices are kept"), ("ja", "1 件は")])
+@pytest.mark.parametrize(("language", "said"), [("en", "kept 1 prices"), ("ja", "1 件は")])
 def test_prices_that_fall_far_are_shown_and_not_sent(
     program: Program, server: Server, language: str, said: str
 ) -> None:
@@ -204,7 +204,7 @@ def test_prices_may_fall_where_the_owner_says_so(program: Program, server: Serve
     server.on("GET /llm/models", page(model("openai:x", DEAR)))
     server.on("PUT /llm/prices", ok({"prices": {}, "refused": {}}))
     program.prices = List({"openai:x": LOW})
-    assert "1 prices are new" in program.run("models", "refresh-prices", "--allow-lower").out
+    assert "updated 1 prices" in program.run("models", "refresh-prices", "--allow-lower").out
     assert server.sent("PUT")[0]["allow_lower"] is True
 
 
@@ -215,7 +215,7 @@ def test_what_the_server_refuses_is_told(program: Program, server: Server) -> No
     program.prices = List({"openai:x": NEWEST})
     out = program.run("models", "refresh-prices").out
     assert "no price has changed" in out
-    assert "1 prices are kept" in out
+    assert "kept 1 prices" in out
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ def state(*agents: str, everything: bool = False) -> Any:
 @pytest.mark.parametrize(
     ("language", "said"),
     [
-        ("en", "all agents stop before their next step"),
+        ("en", "froze all agents"),
         ("ja", "すべてのエージェントを凍結しました"),
     ],
 )
@@ -31,8 +31,10 @@ def test_one_agent_is_frozen_and_thawed(program: Program, server: Server, name: 
     agent = agent_view("さくら", id="sakura")
     server.on("GET /agents", page(agent))
     server.on("PUT /system/state", state(agent["id"]), state())
-    assert program.run("freeze", name).out == "さくら stops before its next step\n"
-    assert program.run("unfreeze", name).out == "さくら works again\n"
+    assert (
+        program.run("freeze", name).out == "froze さくら: its turns stop before their next step\n"
+    )
+    assert program.run("unfreeze", name).out == "unfroze さくら\n"
     assert server.sent("PUT") == [
         {"state": "frozen", "agent_id": agent["id"]},
         {"state": "running", "agent_id": agent["id"]},
@@ -42,9 +44,12 @@ def test_one_agent_is_frozen_and_thawed(program: Program, server: Server, name: 
 def test_who_still_stands_is_told(program: Program, server: Server) -> None:
     server.on("GET /agents", page(agent_view("Ada")))
     server.on("PUT /system/state", state(everything=True))
-    assert "all agents are frozen" in program.run("unfreeze", "Ada").out
+    assert (
+        "all agents are still frozen: `opencrab unfreeze` unfreezes them"
+        in program.run("unfreeze", "Ada").out
+    )
     server.on("PUT /system/state", state("a1", "a2"))
-    assert "one by one: a1, a2" in program.run("unfreeze").out
+    assert "individually: a1, a2" in program.run("unfreeze").out
 
 
 def test_an_unknown_agent_freezes_nothing(program: Program, server: Server) -> None:
@@ -66,20 +71,21 @@ def test_all_means_everything(program: Program, server: Server, everybody: str) 
     server.on("PUT /system/state", state(everything=True))
     said = program.run("freeze", everybody)
     assert (said.code, server.sent("PUT")) == (0, [{"state": "frozen"}])
-    assert "nothing that was stopped goes on" in said.out
+    assert "froze all agents" in said.out
     server.on("PUT /system/state", state())
-    assert program.run("unfreeze", everybody).out == "the agents work again\n"
+    assert program.run("unfreeze", everybody).out == "unfroze all agents\n"
 
 
 def test_an_agent_that_is_named_all_is_meant_alone(program: Program, server: Server) -> None:
     server.on("GET /agents", page(agent_view("All", id="a1")))
     server.on("PUT /system/state", state("a1"))
-    assert program.run("freeze", "all").out == "All stops before its next step\n"
+    assert program.run("freeze", "all").out == "froze All: its turns stop before their next step\n"
     assert server.sent("PUT") == [{"state": "frozen", "agent_id": "a1"}]
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "all of them if left out"), ("ja", "省略時はすべて")]
+    ("language", "said"),
+    [("en", "An agent's id or name; default: all agents."), ("ja", "省略時はすべて")],
 )
 def test_help_says_how_everything_is_frozen(program: Program, language: str, said: str) -> None:
     assert said in program.run("--language", language, "freeze", "--help").out

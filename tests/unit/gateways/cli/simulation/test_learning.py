@@ -19,7 +19,7 @@ def run(*given: str, language: str = "en") -> Result:
 @pytest.mark.parametrize(
     ("language", "words"),
     [
-        ("en", ("does nothing", "always the best so far", "intervals hold the truth")),
+        ("en", ("no effect", "always the best so far", "intervals contain the true value")),
         ("ja", ("効果なし", "その時点の最良のみ", "真の値を含む")),
     ],
 )

@@ -60,7 +60,7 @@ def ada(server: Server) -> None:
 @pytest.mark.parametrize(
     ("language", "heads", "row"),
     [
-        ("en", ["skill", "kind", "status"], ["from-ada", "acquired", "waits"]),
+        ("en", ["skill", "kind", "status"], ["from-ada", "acquired", "waiting"]),
         ("ja", ["スキル", "種類", "状態"], ["from-ada", "習得", "承認待ち"]),
     ],
 )
@@ -81,8 +81,8 @@ MEASURED = {"points": 12.4, "low": -3.1, "high": 27.9, "turns": 80}
 @pytest.mark.parametrize(
     ("language", "words"),
     [
-        ("en", ("on trial", "waits for a trial", "+12 points (-3 to +28)")),
-        ("ja", ("試行中", "試行待ち", "+12点(-3〜+28)")),
+        ("en", ("on trial", "waiting for a trial", "+12 points (-3 to +28)")),
+        ("ja", ("試用中", "試用待ち", "+12点(-3〜+28)")),
     ],
 )
 def test_what_is_tried_is_shown_with_what_it_changes(
@@ -119,7 +119,7 @@ def test_a_skill_is_shown_with_its_text(
 def test_a_skill_is_added_by_options_or_through_a_pipe(program: Program, server: Server) -> None:
     server.on(f"POST {PLACE}", ok(skill_view("brief", status="active"), 201))
     args = ("skills", "add", "Ada", "Brief", "--description", "短く話す", "--when", "長い")
-    assert program.run(*args, "--text", "短く。").out == "brief was added (on)\n"
+    assert program.run(*args, "--text", "短く。").out == "added brief (on)\n"
     piped = program.run("--language", "ja", *args, typed="Be\nbrief.\n")
     assert piped.out == "brief を追加しました(有効)\n"
     body = {"name": "Brief", "description": "短く話す", "situation_pattern": "長い"}
@@ -173,7 +173,7 @@ def test_a_skill_is_retired_and_restored(program: Program, server: Server) -> No
     server.on(f"POST {PLACE}/from-ada/restore", ok(skill_view()))
     assert program.run("skills", "retire", "Ada", "from-ada").out == "from-ada: retired\n"
     restored = program.run("skills", "restore", "Ada", "from-ada")
-    assert restored.out == "from-ada: waits for approval\n"
+    assert restored.out == "from-ada: waiting for approval\n"
     script = program.run("skills", "restore", "Ada", "from-ada", "--json")
     assert script.json == skill_view()
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.gateways.cli.language.sentences import CliLanguage
+from opencrab.gateways.cli.language.sentences import EN, JA, CliLanguage
 from opencrab.gateways.cli.terminal.options import Options
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean
@@ -19,7 +19,7 @@ anything = st.text(st.characters())
 nasty = st.text(st.sampled_from("\x1b[]0;31mh\x07\x9b\x00\r\n\tA漢" + BIDI), max_size=30)
 
 
-def terminal(tongue: CliLanguage = CliLanguage.EN) -> tuple[Terminal, io.StringIO, io.StringIO]:
+def terminal(tongue: CliLanguage = EN) -> tuple[Terminal, io.StringIO, io.StringIO]:
     out, err = io.StringIO(), io.StringIO()
     return Terminal(Options(language=tongue), out, err, io.StringIO()), out, err
 
@@ -89,7 +89,7 @@ def test_json_keeps_japanese_readable() -> None:
 
 @pytest.mark.parametrize(
     ("tongue", "sentence"),
-    [(CliLanguage.EN, "Ada has retired"), (CliLanguage.JA, "Ada は引退しました")],
+    [(EN, "retired Ada"), (JA, "Ada は引退しました")],
 )
 def test_a_sentence_is_said_in_the_users_language(tongue: CliLanguage, sentence: str) -> None:
     screen, out, err = terminal(tongue)

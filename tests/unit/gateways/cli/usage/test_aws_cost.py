@@ -28,17 +28,17 @@ def test_an_estimate_shows_an_idle_month_and_a_thousand_turns(
     shown = program.run(*ESTIMATE, "--turns", "50000")
     assert (shown.code, shown.err) == (0, "")
     rows = [" ".join(row.split()) for row in shown.out.splitlines()]
-    assert "moon-1 as of 2025-06-01, from memory" in rows[0]
+    assert "moon-1 as of 2025-06-01, recalled, not fetched" in rows[0]
     assert rows[2:7] == [
         "A month without traffic",
-        "part amount cost after the free tier",
+        "part amount cost after free tier",
         "alarms 12 $1.2000 $0.2000",
         "kept log GB 0.25 $0.2500 $0.2500",
         "total $1.4500 $0.4500",
     ]
-    assert rows[8] == "A day of each agent that beats every 29 s and has nothing to do"
+    assert rows[8] == "One agent with a heartbeat every 29 s and nothing to do, per day"
     assert rows[10].startswith("write units 1,489.655 $1,489.6552")
-    assert rows[13] == "1,000 turns, of which each waits 0 s for its model"
+    assert rows[13] == "1,000 turns, each waiting 0 s for its model"
     assert rows[15:17] == ["write units 500 $500.0000 $500.0000", "total $500.0000 $500.0000"]
     assert rows[18].startswith("A month with 50,000 turns: $25,001.4500; $25,000.4500 after")
     assert server.requests == []

@@ -149,11 +149,12 @@ LOST = call(
                 "1 · openai:gpt · conversation · completed · chosen by: default",
                 "  input: 1,000 tokens at $2.00 per million = $0.002",
                 "  rounding: $0.000001",
-                "  costs $0.002001, of $0.05 set aside",
+                "  cost $0.002001, reserved $0.05",
                 "2 · openai:gpt · conversation · unknown · chosen by: default",
                 "  unknown: $0.05",
-                "  the worker died during the call, which may have been billed: charged in full",
-                "the calls add up to what the turn spent",
+                "  the worker died during the call, which may have been billed: "
+                "the full reservation is charged",
+                "the calls add up to the turn's cost",
             ],
         ),
         (
@@ -199,8 +200,8 @@ def test_sums_that_do_not_hold_are_not_hidden(program: Program, server: Server) 
     broken = explanation(adds_up=False, returned_micro_usd=-5)
     server.on("GET /costs/explain", ok(broken))
     said = program.run("costs", "--turn", "t1")
-    assert "taken in addition" in said.out
-    assert "these sums do not hold" in said.err
+    assert "drawn in addition" in said.out
+    assert "the sums do not match; please report this with the turn's id" in said.err
     assert program.run("costs", "--turn", "t1", "--json").json == broken
 
 
@@ -212,7 +213,7 @@ def test_of_a_ledger_with_gaps_nothing_else_is_said(
 ) -> None:
     server.on("GET /costs/explain", ok(explanation(adds_up=adds_up, complete=False)))
     said = program.run("costs", "--turn", "t1")
-    assert said.err == "the ledger does not have every call of this turn\n"
+    assert said.err == "the ledger lacks some calls of this turn\n"
     assert "add up" not in said.out
 
 
@@ -282,7 +283,7 @@ def test_a_limit_that_cannot_be_is_not_sent(program: Program, server: Server, li
 @pytest.mark.parametrize(
     ("language", "limit", "told"),
     [
-        ("en", "heartbeat=1.5", "per cent"),
+        ("en", "heartbeat=1.5", "whole percentage"),
         ("ja", "heartbeat=1.5", "%"),
         ("en", "turn=x", "dollars"),
         ("ja", "turn=x", "米ドル"),
@@ -314,5 +315,7 @@ def test_a_turn_is_explained_by_itself(
 ) -> None:
     said = program.run("costs", "--turn", "t1", *beside)
     assert said.code == 2
-    assert "leave out --agent and --by" in " ".join(said.err.replace("│", " ").split())
+    assert "--turn cannot be combined with --agent or --by" in " ".join(
+        said.err.replace("│", " ").split()
+    )
     assert server.requests == []

@@ -53,7 +53,7 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
         },
     ),
     "sessions": (
-        "List, show and end conversations.",
+        "List, show and end conversations (sessions).",
         {
             "list": sessions.list_sessions,
             "show": sessions.show_session,
@@ -61,17 +61,17 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
         },
     ),
     "turns": (
-        "Read a turn as a story, stop it, decide what it waits for.",
+        "Show a turn step by step, stop it, decide its approval, rate it.",
         {
             "show": turns.show_turn,
             "cancel": turns.cancel_turn,
             "decide": turns.decide_turn,
         },
     ),
-    "task": ("Let an agent carry out an instruction in sight, and steer it.", tasks.COMMANDS),
-    "export": ("Write what an agent is and did to files.", export.COMMANDS),
+    "task": ("Give an agent an instruction, watch it work, and steer it.", tasks.COMMANDS),
+    "export": ("Write an agent's state and history to files.", export.COMMANDS),
     "workspace": (
-        "List, read, write, fetch, upload and delete an agent's files.",
+        "List, read, write, download, upload and delete an agent's files.",
         {
             "list": workspace.list_files,
             "read": workspace.read_file,
@@ -83,25 +83,25 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
         },
     ),
     "skills": (
-        "See what an agent knows how to do; add, approve, switch and retire skills.",
+        "See an agent's skills; add, approve, switch and retire them.",
         skills.COMMANDS,
     ),
-    "memory": ("Search, list, add and forget what an agent remembers.", memory.COMMANDS),
+    "memory": ("Search, list, add and delete what an agent remembers.", memory.COMMANDS),
     "discord": (
-        "Set the Discord bot up, see what is wrong with it, and bring messages from there.",
+        "Set up and check the Discord bot, and run the relay for ordinary messages.",
         discord.COMMANDS,
     ),
-    "goals": ("See what an agent wants and why; give it goals, and give them up.", goals.COMMANDS),
+    "goals": ("See an agent's goals and their reasons; add and abandon goals.", goals.COMMANDS),
     "schedules": (
         "Give an agent instructions for set times; pause, run and delete them.",
         schedules.COMMANDS,
     ),
-    "meta": ("Let an agent learn from its days now, rather than by night.", learning.COMMANDS),
-    "eval": ("Try models out on an agent's work; that costs money.", model_trial.COMMANDS),
-    "heartbeats": ("See and set how agents wake on their own.", heartbeats.COMMANDS),
-    "seed": ("Make agents from presets.", presets.COMMANDS),
+    "meta": ("Run an agent's learning now instead of at night.", learning.COMMANDS),
+    "eval": ("Compare models on an agent's work; this costs money.", model_trial.COMMANDS),
+    "heartbeats": ("Show and set how agents act on their own.", heartbeats.COMMANDS),
+    "seed": ("Create agents from presets.", presets.COMMANDS),
     "cost": (
-        "See what an installation on AWS costs.",
+        "Estimate what an installation on AWS costs.",
         {"estimate": aws_cost.estimate_cost},
     ),
     "keys": (
@@ -112,17 +112,17 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
 
 _LISTS: dict[str, tuple[str, Callable[..., None], dict[str, Callable[..., None]]]] = {
     "models": (
-        "List the models with their prices, or take over newer prices.",
+        "List the models with their prices, or update the prices.",
         models.list_models,
         {"refresh-prices": models.refresh_prices},
     ),
     "approvals": (
-        "See and decide what waits for you, and give leave beforehand.",
+        "See and decide approvals; grant permission in advance.",
         approvals.list_approvals,
         approvals.COMMANDS,
     ),
     "simulate": (
-        "Let the founding agents live some hours on a simulated clock, without any model.",
+        "Simulate some hours of the preset agents, without a model.",
         day.simulate,
         day.COMMANDS,
     ),
@@ -147,7 +147,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
 
 def build(launch: Launch, outside: Options | None = None) -> typer.Typer:
     """The program, complete; `launch` runs OpenCrab, and `outside` holds what nobody types."""
-    app = _group("Autonomous agents that live on your own computer, or on serverless AWS.")
+    app = _group("Autonomous agents on your own computer or on serverless AWS.")
     app.callback()(_root(outside or Options()))
     app.command("up", cls=BilingualCommand)(_up(launch))
     app.command("chat", cls=BilingualCommand)(chat.chat)
@@ -226,11 +226,11 @@ def _up(launch: Launch) -> Callable[..., None]:
         ] = "127.0.0.1",
         data: Annotated[
             Path | None,
-            typer.Option("--data", show_default="data", help="The folder for everything kept."),
+            typer.Option("--data", show_default="data", help="The folder for all data."),
         ] = None,
         provider: Annotated[
             str | None,
-            typer.Option("--provider", metavar="NAME[:MODEL]", help="The model to think with."),
+            typer.Option("--provider", metavar="NAME[:MODEL]", help="The model to use."),
         ] = None,
     ) -> None:
         """Run OpenCrab on this computer."""

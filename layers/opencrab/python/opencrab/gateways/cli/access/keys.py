@@ -21,9 +21,9 @@ class KeyScope(StrEnum):
 def create_key(
     terminal: Terminal,
     name: Annotated[str, option("What the key is for.")],
-    scope: Annotated[KeyScope, option("What it may do.")] = KeyScope.CHAT,
+    scope: Annotated[KeyScope, option("What it may do: owner or chat.")] = KeyScope.CHAT,
 ) -> None:
-    """Create an API key and show its secret, this once."""
+    """Create an API key and show its secret once."""
     created = terminal.client.post("keys", body={"name": name, "scope": scope.value})
     if terminal.options.json:
         terminal.json(created)
@@ -51,6 +51,6 @@ def list_keys(terminal: Terminal) -> None:
 
 @command
 def revoke_key(terminal: Terminal, key_id: Annotated[str, argument("A key's id.", "ID")]) -> None:
-    """Revoke an API key, at once and for good."""
+    """Revoke an API key, immediately and for good."""
     revoked = terminal.client.delete("keys", key_id)
     terminal.answer(revoked, "key_revoked", name=revoked["name"])

@@ -6,7 +6,7 @@ import typer
 
 from opencrab.domain.errors import Invalid
 from opencrab.gateways.cli.agents.soul_option import TRAITS_HELP, with_persona, with_traits
-from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog
+from opencrab.gateways.cli.language.sentences import AgentLanguage, CliLanguage, SentenceCatalog
 from opencrab.gateways.cli.terminal.arguments import AgentName, Yes
 from opencrab.gateways.cli.terminal.command import command, command_with, parameter
 from opencrab.gateways.cli.terminal.input import ask, ask_needed, ask_one_of, confirm
@@ -15,15 +15,16 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 
 _DRAFT = {
     **parameter("name", str | None, help="The agent's name."),
-    **parameter("persona", str | None, help="Who it is, in a few words."),
-    **parameter("language", CliLanguage | None, help="The language that the agent speaks."),
-    **parameter("purpose", str | None, help="What it is there for, in one sentence."),
+    **parameter("persona", str | None, help="Its persona, in a few words."),
+    **parameter("language", AgentLanguage | None, help="The language that the agent speaks."),
+    **parameter("purpose", str | None, help="Its purpose, in one sentence."),
     **parameter("traits", str | None, help=TRAITS_HELP),
     **parameter("model", str | None, help="provider:model, or 'default'."),
     **parameter(
         "policy",
         str | None,
-        help="What runs unasked: strict, guarded, open, or a list such as read,self,web_search.",
+        help="What runs without asking: strict, guarded, open, or a list such as "
+        "read,self,web_search.",
     ),
 }
 _SETTINGS = ("name", "language", "purpose", "model", "policy")
@@ -35,7 +36,7 @@ _POLICIES = {"strict", "guarded", "open"}
 def list_agents(
     terminal: Terminal,
     *,
-    everyone: Annotated[bool, typer.Option("--all", help="Retired ones too.")] = False,
+    everyone: Annotated[bool, typer.Option("--all", help="Include retired ones.")] = False,
 ) -> None:
     """List the agents."""
     agents = [
@@ -54,7 +55,7 @@ def list_agents(
 
 @command_with(_DRAFT)
 def create_agent(terminal: Terminal, /, **draft: Any) -> None:
-    """Create an agent, by a short dialogue or by options."""
+    """Create an agent, interactively or by options."""
     if draft["name"] is None:
         if not terminal.interactive:
             raise typer.BadParameter(terminal.words("name_needed"), param_hint="--name")
@@ -103,7 +104,7 @@ def retire_agent(
     *,
     yes: Yes = False,
 ) -> None:
-    """Retire an agent for good; what it said and wrote stays."""
+    """Retire an agent for good; its conversations and files are kept."""
     found = find_agent(terminal, agent)
     question = terminal.words("really_retire", name=found["name"])
     if not confirm(terminal, question, yes=yes, needed="yes_needed"):
@@ -115,8 +116,8 @@ def retire_agent(
 
 def create_by_dialogue(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
     """Ask for what an agent needs, in the language that is chosen first."""
-    tongues = [tongue.value for tongue in CliLanguage]
-    guess = draft.get("language") or terminal.options.language
+    tongues = [tongue.value for tongue in AgentLanguage]
+    guess = draft.get("language") or terminal.options.language.for_agents
     question = terminal.words("ask_language")
     language = ask_one_of(terminal, question, tongues, default=str(guess))
     words = SentenceCatalog(CliLanguage(language))
@@ -128,7 +129,7 @@ def create_by_dialogue(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
 
 
 def _create_from_draft(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
-    body: dict[str, Any] = {"language": str(terminal.options.language)}
+    body: dict[str, Any] = {"language": terminal.options.language.for_agents}
     body |= {name: draft[name] for name in _SETTINGS if draft.get(name)}
     if "policy" in body:
         body["policy"] = _policy(body["policy"])

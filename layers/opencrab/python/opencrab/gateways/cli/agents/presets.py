@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @command
 def seed_population(terminal: Terminal) -> None:
-    """Make the eight founders, once."""
+    """Create the eight preset agents, once."""
     from opencrab.engine.agents.presets import founder_presets
 
     _tell(
@@ -28,9 +28,9 @@ def seed_agent(
     terminal: Terminal,
     preset: Annotated[str, argument("A preset's name.", "PRESET")],
     *,
-    name: Annotated[str | None, option("What the agent is called.")] = None,
+    name: Annotated[str | None, option("The agent's name.")] = None,
 ) -> None:
-    """Make one agent from a preset."""
+    """Create one agent from a preset."""
     from opencrab.engine.agents.presets import find_preset as found
 
     _tell(terminal, {preset: _create_preset_agent(terminal, found(preset), name)})
@@ -84,7 +84,7 @@ def _tell(terminal: Terminal, made: "dict[str, dict[str, Any] | None]") -> None:
 def _language(terminal: Terminal) -> "Language":
     from opencrab.domain.value import Language
 
-    return Language(terminal.options.language.value)
+    return Language(terminal.options.language.for_agents)
 
 
 COMMANDS = {"population": seed_population, "agent": seed_agent, "presets": list_presets}

@@ -18,7 +18,7 @@ _PLACES: dict[str, tuple[str, ...]] = {
 }
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
 NUMBERS = ", ".join(_PLACE_OF)
-TRAITS_HELP = f"Such as openness=0.8,hobby=chess; numbers: {NUMBERS}."
+TRAITS_HELP = f"For example openness=0.8,hobby=chess; numbers: {NUMBERS}."
 PERSONA_NAME = 100
 
 

@@ -36,9 +36,9 @@ class ImpactName(StrEnum):
 def list_approvals(
     terminal: Terminal,
     *,
-    decided: Annotated[bool, option("What was decided in the last 35 days.")] = False,
+    decided: Annotated[bool, option("Decisions of the last 35 days.")] = False,
 ) -> None:
-    """List what waits for a decision, or what was decided."""
+    """List approvals that are waiting or decided."""
     state = "decided" if decided else "open"
     found = list(terminal.client.items("approvals", state=state))
     if terminal.options.json:
@@ -51,20 +51,20 @@ def list_approvals(
 
 @command
 def show_approval(terminal: Terminal, approval: ApprovalId) -> None:
-    """Show one approval with the exact arguments of its call."""
+    """Show one approval with the exact arguments of its tool call."""
     found = terminal.client.get("approvals", _validate_approval_id(terminal, approval))
     terminal.show(found, _tell)
 
 
 @command
 def approve(terminal: Terminal, approval: ApprovalId, reason: Reason = "") -> None:
-    """Let the call run, with exactly these arguments."""
+    """Approve the tool call with exactly these arguments."""
     _decide(terminal, approval, reason, approved=True)
 
 
 @command
 def reject(terminal: Terminal, approval: ApprovalId, reason: Reason = "") -> None:
-    """Refuse the call; its turn ends."""
+    """Reject the tool call; its turn ends."""
     _decide(terminal, approval, reason, approved=False)
 
 
@@ -72,9 +72,9 @@ def reject(terminal: Terminal, approval: ApprovalId, reason: Reason = "") -> Non
 def make_link(
     terminal: Terminal,
     approval: ApprovalId,
-    hours: Annotated[int, option("How many hours the link is good for.", min=1, max=168)] = 24,
+    hours: Annotated[int, option("How many hours the link is valid.", min=1, max=168)] = 24,
 ) -> None:
-    """Make a link by which somebody without a key can decide."""
+    """Create a signed link by which somebody without a key can decide."""
     approval = _validate_approval_id(terminal, approval)
     link = terminal.client.post("approvals", approval, "link", body={"hours": hours})
     # This program knows by which address the server is reached better than the server does.
@@ -91,17 +91,13 @@ def give_grant(
     terminal: Terminal,
     agent: AgentName,
     *,
-    action: Annotated[
-        list[str] | None, option("An action that is allowed; may be repeated.")
-    ] = None,
-    impact: Annotated[
-        list[ImpactName] | None, option("An impact that is allowed; may be repeated.")
-    ] = None,
-    touches: Annotated[str, option("Only calls that touch something whose name begins so.")] = "",
+    action: Annotated[list[str] | None, option("An action to allow; repeatable.")] = None,
+    impact: Annotated[list[ImpactName] | None, option("An impact to allow; repeatable.")] = None,
+    touches: Annotated[str, option("Only calls whose target begins with this.")] = "",
     calls: Annotated[int, option("How many calls.", min=1, max=100_000)] = 1,
-    hours: Annotated[int, option("For how many hours.", min=1, max=8_784)] = 24,
+    hours: Annotated[int, option("How many hours it is valid.", min=1, max=8_784)] = 24,
 ) -> None:
-    """Let an agent do something unasked, so often and until a time."""
+    """Let an agent act without asking, a number of times, until a time."""
     if not action and not impact:
         raise typer.BadParameter(terminal.words("grant_needs"), param_hint="--action / --impact")
     found = find_agent(terminal, agent)
@@ -132,7 +128,7 @@ def revoke_grant(
     agent: AgentName,
     grant: Annotated[str, argument("A grant's id.", "GRANT")],
 ) -> None:
-    """Take a grant back."""
+    """Revoke a grant."""
     grant = _validate_approval_id(terminal, grant)
     found = find_agent(terminal, agent)
     revoked = terminal.client.delete("agents", found["id"], "grants", grant)

@@ -16,7 +16,7 @@ _SHOWN = 20
 
 @command
 def show_heartbeat(terminal: Terminal, agent: AgentName) -> None:
-    """Show how often an agent wakes, and what it does then."""
+    """Show an agent's heartbeat and its instructions."""
     found = find_agent(terminal, agent)
     heartbeat = terminal.client.get("agents", found["id"], "heartbeat")
     _tell(terminal, found["name"], heartbeat)
@@ -28,7 +28,7 @@ def show_heartbeat(terminal: Terminal, agent: AgentName) -> None:
 
 @command
 def wake_agent(terminal: Terminal, agent: AgentName) -> None:
-    """Wake an agent that is asleep; one that is awake stays it."""
+    """Wake a dormant agent; an active one does not change."""
     found = find_agent(terminal, agent)
     status = terminal.client.put("agents", found["id"], "status", body={"status": "active"})
     terminal.answer(status, "heartbeat_awake", name=found["name"])
@@ -39,19 +39,21 @@ def set_heartbeat(
     terminal: Terminal,
     agent: AgentName,
     *,
-    interval: Annotated[int | None, option("Seconds between beats: a prime, 29 or more.")] = None,
-    instructions: Annotated[str | None, option('What it does unasked; "" is nothing.')] = None,
+    interval: Annotated[
+        int | None, option("Seconds between heartbeats: a prime number, 29 or more.")
+    ] = None,
+    instructions: Annotated[str | None, option('Standing instructions; "" for none.')] = None,
     enabled: Annotated[
-        bool | None, typer.Option("--on/--off", help="Whether it beats at all.")
+        bool | None, typer.Option("--on/--off", help="Turn the heartbeat on or off.")
     ] = None,
     initiative: Annotated[
         bool | None,
-        typer.Option("--initiative/--no-initiative", help="Whether it may want things itself."),
+        typer.Option("--initiative/--no-initiative", help="Whether it may set its own goals."),
     ] = None,
     zone: Annotated[str | None, option("The time zone of its active hours.")] = None,
-    hours: Annotated[str | None, option("When it is awake; - is always.", "HH:MM-HH:MM")] = None,
+    hours: Annotated[str | None, option("Its active hours; - is always.", "HH:MM-HH:MM")] = None,
 ) -> None:
-    """Change how an agent lives on its own; what is left out stays."""
+    """Change an agent's heartbeat; what is left out stays."""
     found = find_agent(terminal, agent)
     place = ("agents", found["id"], "heartbeat")
     heartbeat = dict(terminal.client.get(*place))
@@ -70,7 +72,7 @@ def set_heartbeat(
 
 @command
 def list_heartbeats(terminal: Terminal, agent: AgentName) -> None:
-    """List the beats for which an agent had a reason, the newest first."""
+    """List the heartbeats that led to a turn, newest first."""
     found = find_agent(terminal, agent)
     page = terminal.client.get("agents", found["id"], "heartbeats", limit=_SHOWN)
     if terminal.options.json:

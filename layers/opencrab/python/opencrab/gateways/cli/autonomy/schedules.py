@@ -21,11 +21,13 @@ _PLACE = {
     **parameter(
         "zone",
         str | None,
-        help="The time zone of a cron line, such as Asia/Tokyo; UTC if left out.",
+        help="The time zone of a cron line, for example Asia/Tokyo; default: UTC.",
     ),
-    **parameter("text", str | None, help="What the agent shall do; without it standard input."),
-    **parameter("session", str | None, help="The session to do it in, or own for the agent's own."),
-    **parameter("channel", str | None, help="Where what it says is sent: KIND:ADDRESS, or none."),
+    **parameter("text", str | None, help="The instructions; default: standard input."),
+    **parameter(
+        "session", str | None, help="The session to run in, or own for the agent's own session."
+    ),
+    **parameter("channel", str | None, help="Where messages are sent: KIND:ADDRESS, or none."),
 }
 _WHEN = "@every 5m, 2h or 1d, or five cron fields: minute hour day month weekday."
 _CHANGES = {
@@ -60,7 +62,7 @@ def add_schedule(
     when: Annotated[str, option(_WHEN)],
     **place: Any,
 ) -> None:
-    """Give an agent instructions for set times."""
+    """Add instructions that run at set times."""
     found = find_agent(terminal, agent)
     text = text_given(terminal, place["text"], needed="schedule_text_needed", option="--text")
     body = _schedule_body(terminal, {"name": schedule, "when": when, **place, "text": text})
@@ -71,7 +73,7 @@ def add_schedule(
 def edit_schedule(
     terminal: Terminal, /, agent: AgentName, schedule: ScheduleName, **changes: Any
 ) -> None:
-    """Change a schedule by options, or all of it in your editor; it does not run by that."""
+    """Change a schedule by options or in your editor; this does not run it."""
     place, shown = _find_schedule(terminal, agent, schedule)
     if any(value is not None for value in changes.values()):
         wanted = _schedule_body(terminal, changes)
@@ -86,19 +88,19 @@ def edit_schedule(
 
 @command
 def pause_schedule(terminal: Terminal, agent: AgentName, schedule: ScheduleName) -> None:
-    """Let a schedule rest until it is resumed."""
+    """Pause a schedule until it is resumed."""
     _change(terminal, *_find_schedule(terminal, agent, schedule), {"enabled": False})
 
 
 @command
 def resume_schedule(terminal: Terminal, agent: AgentName, schedule: ScheduleName) -> None:
-    """Let a schedule go on with its next time from now."""
+    """Resume a schedule with its next time from now."""
     _change(terminal, *_find_schedule(terminal, agent, schedule), {"enabled": True})
 
 
 @command
 def run_schedule(terminal: Terminal, agent: AgentName, schedule: ScheduleName) -> None:
-    """Do at once what a schedule says; its times stay."""
+    """Run a schedule's instructions now; its times stay."""
     begun = terminal.client.post(*_find_schedule(terminal, agent, schedule)[0], "run")
     terminal.answer(begun, "schedule_begun", turn=", ".join(begun["turn_ids"]))
 
@@ -111,7 +113,7 @@ def delete_schedule(
     *,
     yes: Yes = False,
 ) -> None:
-    """Delete a schedule; what it has begun goes on."""
+    """Delete a schedule; running turns continue."""
     place, shown = _find_schedule(terminal, agent, schedule)
     question = terminal.words("really_delete_schedule", name=shown["name"])
     if not confirm(terminal, question, yes=yes, needed="schedule_yes"):

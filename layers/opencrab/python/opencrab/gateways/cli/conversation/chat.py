@@ -17,12 +17,12 @@ def chat(
     terminal: Terminal,
     agent: AnyAgent = None,
     session: Annotated[str | None, option("Continue this conversation.")] = None,
-    say: Annotated[str | None, option("Say one thing and leave.")] = None,
+    say: Annotated[str | None, option("Send one message, print the answer and exit.")] = None,
     speaker: Annotated[
         str | None, typer.Option("--as", help="Your name, as the agent sees it.")
     ] = None,
 ) -> None:
-    """Talk to an agent; lines from a pipe are answered one by one."""
+    """Talk to an agent; piped input is answered line by line."""
     someone = None if session and not agent else _agent(terminal, agent)
     if say is None and terminal.interactive and not terminal.options.json:
         from opencrab.gateways.cli.conversation.interactive_chat import Dialogue

@@ -17,7 +17,7 @@ SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="A session's i
 
 @command
 def list_sessions(terminal: Terminal) -> None:
-    """List the conversations, the latest first."""
+    """List the conversations, newest first."""
     sessions = sorted(
         terminal.client.items("sessions"), key=lambda session: session["updated_at"], reverse=True
     )
@@ -31,11 +31,11 @@ def show_session(
     *,
     last: Annotated[int, option("How many lines.", min=1)] = 50,
     everything: Annotated[
-        bool, typer.Option("--all", help="Also what agents think and do (owner).")
+        bool, typer.Option("--all", help="Include what agents think and do (owner).")
     ] = False,
-    fairness: Annotated[bool, option("How evenly the agents spoke instead.")] = False,
+    fairness: Annotated[bool, option("Show how evenly the agents spoke instead.")] = False,
 ) -> None:
-    """Show what was said in a conversation, or how evenly."""
+    """Show a conversation, or how evenly its agents spoke."""
     if fairness:
         _show_fairness(terminal, session)
         return
@@ -65,7 +65,7 @@ def mentor(
     session: SessionId,
     text: Annotated[str, argument("The instruction.", "TEXT")],
 ) -> None:
-    """Give a session's agents an instruction that only they and the owner see."""
+    """Give a session's agents an instruction that only they and the owner can read."""
     placed = terminal.client.post("sessions", session, "mentor", body={"text": text})
     terminal.answer(placed, "mentored")
 

@@ -11,7 +11,7 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 
 @command
 def show_turn(terminal: Terminal, turn: TurnId) -> None:
-    """Tell what happened in a turn, step by step."""
+    """Show what happened in a turn, step by step."""
     story = terminal.client.get("turns", turn)
     if terminal.options.json:
         terminal.json(story)
@@ -27,7 +27,7 @@ def cancel_turn(
     turn: TurnId,
     reason: Reason = "",
 ) -> None:
-    """Ask a turn to stop before its next call."""
+    """Stop a turn before its next call."""
     stopped = terminal.client.post("turns", turn, "cancel", body={"reason": reason})
     _report(terminal, "turn_cancelled", stopped)
 
@@ -37,11 +37,11 @@ def decide_turn(
     terminal: Terminal,
     turn: TurnId,
     approve: Annotated[
-        bool | None, typer.Option("--approve/--reject", help="May it do what it asks for?")
+        bool | None, typer.Option("--approve/--reject", help="Approve or reject it.")
     ] = None,
     reason: Reason = "",
 ) -> None:
-    """Approve or reject what a waiting turn asks for."""
+    """Approve or reject the tool call that a turn waits with."""
     if approve is None:
         raise typer.BadParameter(
             terminal.words("decision_needed"), param_hint="--approve / --reject"

@@ -22,9 +22,11 @@ _MEMORY = "discord-relay.json"
 Ids = list[str] | None
 
 _LISTS = {
-    **parameter("owner", Ids, metavar="ID", help="Who owns it; may be repeated."),
-    **parameter("user", Ids, metavar="ID", help="Who is known to it; may be repeated."),
-    **parameter("role", Ids, metavar="ID", help="Whose members are known to it."),
+    **parameter("owner", Ids, metavar="ID", help="A Discord user id of an owner; repeatable."),
+    **parameter("user", Ids, metavar="ID", help="A Discord user id of a known user; repeatable."),
+    **parameter(
+        "role", Ids, metavar="ID", help="A role whose members are known users; repeatable."
+    ),
 }
 
 
@@ -32,10 +34,12 @@ _LISTS = {
 def register(
     terminal: Terminal,
     *,
-    guild: Annotated[str | None, option("Only in this server, and at once.", "ID")] = None,
+    guild: Annotated[
+        str | None, option("Only in this server, effective immediately.", "ID")
+    ] = None,
     yes: Yes = False,
 ) -> None:
-    """Register the bot's commands, after showing what that changes."""
+    """Register the bot's commands; shows the difference first."""
     place = ("discord", "commands")
     found = terminal.client.get(*place, guild_id=guild)
     changes = any(found[kind] for kind, _ in _CHANGES)
@@ -65,7 +69,7 @@ def invite(terminal: Terminal) -> None:
 
 @command
 def doctor(terminal: Terminal) -> None:
-    """Check the bot's token, keys, endpoint and permissions, and say what to click."""
+    """Check the bot's token, keys, endpoint and permissions, and say how to fix them."""
     checks = terminal.client.get("discord")["checks"]
     if terminal.options.json:
         terminal.json(checks)
@@ -84,13 +88,19 @@ def presence(
     /,
     agent: AgentName,
     *,
-    channel: Annotated[Ids, option("Takes part here; may be repeated.", "ID")] = None,
-    everything: Annotated[bool, option("Hears all that is said there, not only mentions.")] = False,
-    token_secret: Annotated[str | None, option("The secret of a bot of its own.", "NAME")] = None,
-    off: Annotated[bool, option("Forget all of this.")] = False,
+    channel: Annotated[
+        Ids, option("A channel in which the agent takes part; repeatable.", "ID")
+    ] = None,
+    everything: Annotated[
+        bool, option("Hear every message in its channels, not only mentions.")
+    ] = False,
+    token_secret: Annotated[
+        str | None, option("The name of the secret with the token of its own bot.", "NAME")
+    ] = None,
+    off: Annotated[bool, option("Remove all of these settings.")] = False,
     **lists: Any,
 ) -> None:
-    """Show where an agent takes part on Discord and who is who to it, or change what is given."""
+    """Show or change an agent's Discord channels, owners and users."""
     found = find_agent(terminal, agent)
     place = ("agents", found["id"], "discord")
     changes = {
@@ -115,7 +125,7 @@ def presence(
 
 @command
 def relay(terminal: Terminal) -> None:
-    """Bring ordinary messages from Discord to OpenCrab, until it is stopped."""
+    """Relay ordinary messages from Discord to OpenCrab, until stopped."""
     launch = terminal.options.relay
     if launch is None:
         raise Unavailable(terminal.words("relay_none"), cure=terminal.words("relay_none_cure"))

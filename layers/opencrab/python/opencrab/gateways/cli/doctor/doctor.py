@@ -27,7 +27,7 @@ _MARKS = {CheckVerdict.WELL: "✓", CheckVerdict.NOTE: "·", CheckVerdict.WRONG:
 
 @command
 def doctor(terminal: Terminal) -> None:
-    """Check that everything works, and say what to do where it does not."""
+    """Check the installation, and say how to fix what does not work."""
     findings = list(examine(terminal))
     if terminal.options.json:
         terminal.json([asdict(finding) for finding in findings])

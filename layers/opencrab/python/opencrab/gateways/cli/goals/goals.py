@@ -12,7 +12,7 @@ from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 GoalView = dict[str, Any]
-GoalName = Annotated[str, typer.Argument(metavar="GOAL", help="A goal, such as G3.")]
+GoalName = Annotated[str, typer.Argument(metavar="GOAL", help="A goal, for example G3.")]
 
 _TERMS = ("urgency", "expected_reward", "capability_match", "novelty", "social_value")
 
@@ -21,9 +21,9 @@ _TERMS = ("urgency", "expected_reward", "capability_match", "novelty", "social_v
 def list_goals(
     terminal: Terminal,
     agent: AgentName,
-    last: Annotated[int, option("How many goals.", min=1)] = 20,
+    last: Annotated[int, option("Number of goals.", min=1)] = 20,
 ) -> None:
-    """List an agent's goals, the newest first."""
+    """List an agent's goals, newest first."""
     found = find_agent(terminal, agent)
     goals = list(islice(terminal.client.items("agents", found["id"], "goals"), last))
     words = terminal.words
@@ -61,16 +61,16 @@ def show_goal(terminal: Terminal, agent: AgentName, goal: GoalName) -> None:
 def add_goal(
     terminal: Terminal,
     agent: AgentName,
-    name: Annotated[str, argument("What is to be reached, in a line.", "NAME")],
+    name: Annotated[str, argument("The goal, in one line.", "NAME")],
     *,
-    description: Annotated[str | None, option("What is meant, in more words.")] = None,
+    description: Annotated[str | None, option("A longer description.")] = None,
     aspiration: Annotated[
-        bool, option("An aspiration: it is never begun, and leads to objectives.")
+        bool, option("Add it as an aspiration: it is never started, and leads to objectives.")
     ] = False,
-    deadline: Annotated[str | None, option("Until when: a day or a time.", "WHEN")] = None,
-    reward: Annotated[float | None, option("What it brings, 0 to 1.", min=0, max=1)] = None,
+    deadline: Annotated[str | None, option("Deadline: a day or a time.", "WHEN")] = None,
+    reward: Annotated[float | None, option("Expected reward, 0 to 1.", min=0, max=1)] = None,
 ) -> None:
-    """Give an agent a goal that it begins by itself, by its priority."""
+    """Add a goal; the agent starts it by its priority."""
     found = find_agent(terminal, agent)
     given = {
         "name": name,
@@ -90,7 +90,7 @@ def abandon_goal(
     goal: GoalName,
     reason: Reason = "",
 ) -> None:
-    """Give a goal up; what is done stays."""
+    """Abandon a goal; finished work stays."""
     found = find_agent(terminal, agent)
     place = ("agents", found["id"], "goals", goal, "abandon")
     _tell(terminal, "goal_abandoned", terminal.client.post(*place, body={"reason": reason}))
@@ -98,7 +98,7 @@ def abandon_goal(
 
 @command
 def explain_goals(terminal: Terminal, agent: AgentName) -> None:
-    """Show how much an agent wants each open goal, and every number of it."""
+    """Show the priority of each open goal and how it is computed."""
     from opencrab.gateways.cli.terminal.tables import draw_table
 
     found, words = find_agent(terminal, agent), terminal.words

@@ -19,7 +19,7 @@ TaskId = Annotated[
     typer.Argument(
         metavar="[TASK]",
         show_default=False,
-        help="A task, such as G3; may be left out where only one fits.",
+        help="A task, for example G3; optional if only one fits.",
     ),
 ]
 
@@ -33,11 +33,11 @@ _WAITING = frozenset({"pending", "waiting", "paused"})
 def run_task(
     terminal: Terminal,
     agent: AgentName,
-    instruction: Annotated[str, argument("What is to be done.", "INSTRUCTION")],
+    instruction: Annotated[str, argument("The instruction.", "INSTRUCTION")],
     *,
-    name: Annotated[str | None, option("A name for it; by default its first line.")] = None,
+    name: Annotated[str | None, option("A name for it; default: its first line.")] = None,
     budget: Annotated[
-        float | None, option("What its plan may cost at most, in US dollars.", min=0)
+        float | None, option("The most that its plan may cost, in US dollars.", min=0)
     ] = None,
 ) -> None:
     """Let an agent plan and carry out an instruction, and watch it."""
@@ -54,9 +54,9 @@ def run_task(
 def list_tasks(
     terminal: Terminal,
     agent: AgentName,
-    last: Annotated[int, option("How many tasks.", min=1)] = 20,
+    last: Annotated[int, option("Number of tasks.", min=1)] = 20,
 ) -> None:
-    """List an agent's tasks, the newest first."""
+    """List an agent's tasks, newest first."""
     found = find_agent(terminal, agent)
     tasks = list(islice(terminal.client.items("agents", found["id"], "tasks"), last))
     terminal.show_list(tasks, _draw, "no_tasks", name=found["name"])
@@ -68,12 +68,12 @@ def show_task(
     agent: AgentName,
     task: TaskId = None,
     *,
-    keep: Annotated[bool, typer.Option("--follow", help="Watch it until it ends.")] = False,
+    keep: Annotated[bool, typer.Option("--follow", help="Follow it until it ends.")] = False,
     details: Annotated[
-        bool, option("Also what its actions are done with, and what came of them (owner).")
+        bool, option("Include the arguments and results of its tool calls (owner).")
     ] = False,
 ) -> None:
-    """Show how far a task has come; the newest one by default."""
+    """Show the progress of a task; default: the newest."""
     from opencrab.gateways.cli.goals.task_follow import follow, tell_end
     from opencrab.gateways.cli.goals.task_panel import draw_task
 
@@ -92,7 +92,7 @@ def show_task(
 def cancel_task(
     terminal: Terminal, agent: AgentName, task: TaskId = None, reason: Reason = ""
 ) -> None:
-    """Give a task up; what is done stays done."""
+    """Cancel a task; finished work stays."""
     _change(terminal, agent, task, "cancel", {"reason": reason})
 
 
@@ -100,13 +100,13 @@ def cancel_task(
 def pause_task(
     terminal: Terminal, agent: AgentName, task: TaskId = None, reason: Reason = ""
 ) -> None:
-    """Let a task wait before its next call."""
+    """Pause a task before its next call."""
     _change(terminal, agent, task, "pause", {"reason": reason})
 
 
 @command
 def resume_task(terminal: Terminal, agent: AgentName, task: TaskId = None) -> None:
-    """Go on with a task that waits."""
+    """Resume a paused task."""
     _change(terminal, agent, task, "resume", {})
 
 
@@ -114,7 +114,7 @@ def resume_task(terminal: Terminal, agent: AgentName, task: TaskId = None) -> No
 def discard_task(
     terminal: Terminal, agent: AgentName, task: TaskId = None, reason: Reason = ""
 ) -> None:
-    """Give up a task that waits."""
+    """Discard a paused task."""
     _change(terminal, agent, task, "discard", {"reason": reason})
 
 
@@ -123,10 +123,10 @@ def steer_task(
     terminal: Terminal,
     agent: AgentName,
     words: Annotated[
-        list[str], argument("The task, if there are several, and what to say.", "[TASK] TEXT")
+        list[str], argument("The task, if there are several, and the message.", "[TASK] TEXT")
     ],
 ) -> None:
-    """Say something that the agent hears before its next step."""
+    """Send a message that the agent reads before its next step."""
     from opencrab.gateways.cli.terminal.exchange import check_text
 
     first, *more = words

@@ -48,13 +48,13 @@ def show_analytics(
     terminal: Terminal,
     agent: AgentName,
     part: Annotated[
-        AnalyticsPart | None, argument("One part alone.", show_default="all parts")
+        AnalyticsPart | None, argument("Only this part.", show_default="all parts")
     ] = None,
     *,
     period: Annotated[PeriodOption, option("How far back.")] = PeriodOption.LAST_MONTH,
-    by: Annotated[GroupingOption, option("Sort calls by this.")] = GroupingOption.MODEL,
+    by: Annotated[GroupingOption, option("Group calls by this.")] = GroupingOption.MODEL,
 ) -> None:
-    """Show how much an agent was asked, and whether its models, skills and memories helped."""
+    """Show an agent's usage, and whether its models, skills and memories help."""
     found = find_agent(terminal, agent)
     parts = tuple(AnalyticsPart) if part is None else (part,)
     read = {each: _fetch_analytics(terminal, found["id"], each, period, by) for each in parts}

@@ -18,7 +18,7 @@ def export_state(
     agent: AnyAgent = None,
     directory: Annotated[Path, option("The folder to write to.")] = Path("logs"),
 ) -> None:
-    """Write an agent's state.json, and add what is new to its events.jsonl."""
+    """Write an agent's state.json, and append new events to its events.jsonl."""
     from opencrab.gateways.cli.insight.export_files import DamagedExport, HistoryFile, write_state
 
     found = named_or_only(terminal, agent)

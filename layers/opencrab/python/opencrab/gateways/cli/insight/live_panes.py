@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 SECONDS = 1.0
 
-_SESSION = "A session to watch; with an agent, its panes change as soon as something happens there."
-_AFTER = "Show a session from after this line on; by default what comes next."
-_THOUGHTS = "Show what agents think and do in the session as well; needs an owner key."
+_SESSION = "A session to watch; with an agent, its panes update as soon as something happens there."
+_AFTER = "Start after this line; default: only new ones."
+_THOUGHTS = "Include what agents think and do; needs an owner key."
 
 PaneView = dict[str, Any]
 
@@ -28,9 +28,9 @@ def watch(
     session: Annotated[str | None, option(_SESSION, "ID")] = None,
     after: Annotated[int | None, option(_AFTER, min=0)] = None,
     thoughts: Annotated[bool, option(_THOUGHTS)] = False,
-    tasks: Annotated[bool, option("Unfold the goals of the plan into tasks.")] = False,
+    tasks: Annotated[bool, option("Expand the plan's goals into tasks.")] = False,
 ) -> None:
-    """Watch an agent live: chat, cli, plan, inspector and vitals; or a session as it happens."""
+    """Watch an agent live: chat, cli, plan, inspector and vitals; or a session."""
     from opencrab.gateways.cli.insight.session_watch import follow, live
 
     if session is not None and agent is None:

@@ -19,11 +19,15 @@ def what_if(
     agent: AgentName,
     *,
     alias: Annotated[
-        list[str], option("What an alias would mean; may be repeated.", "ALIAS=PROVIDER:MODEL")
+        list[str],
+        option(
+            "Map an alias to another model, for example smart=openai:gpt-5-mini; repeatable.",
+            "ALIAS=PROVIDER:MODEL",
+        ),
     ],
     period: Annotated[PeriodOption, option("How far back.")] = PeriodOption.LAST_WEEK,
 ) -> None:
-    """Say what an agent's calls would have cost, and been worth, with other models."""
+    """Estimate what an agent's calls would have cost with other models, and their quality."""
     aliases = dict(_meaning(terminal, text) for text in alias)
     found = find_agent(terminal, agent)
     body = {"aliases": aliases, "period": period.value}

@@ -19,10 +19,10 @@ class Thumbs(StrEnum):
 def give_feedback(
     terminal: Terminal,
     turn: TurnId,
-    thumbs: Annotated[Thumbs, argument("Well done (up), or not (down).")],
-    remark: Annotated[str, argument("Why, in your words.", "REMARK")] = "",
+    thumbs: Annotated[Thumbs, argument("up (good) or down (bad).")],
+    remark: Annotated[str, argument("The reason, in your words.", "REMARK")] = "",
 ) -> None:
-    """Tell an agent what you thought of a turn; it learns from it."""
+    """Rate a turn; the agent learns from it."""
     body = {"thumbs": thumbs.value, "remark": remark}
     kept = terminal.client.post("turns", turn, "feedback", body=body)
     terminal.answer(kept, "feedback_kept", id=kept["turn_id"])

@@ -51,11 +51,13 @@ def show_experiments(
     terminal: Terminal,
     agent: AgentName,
     *,
-    stop: Annotated[str | None, option("End this one; what is best now stays.", "SUBJECT")] = None,
-    pin: Annotated[str | None, option("Keep this as it is.", "SUBJECT")] = None,
-    unpin: Annotated[str | None, option("Let evidence move this again.", "SUBJECT")] = None,
+    stop: Annotated[
+        str | None, option("End this experiment and keep what is best now.", "SUBJECT")
+    ] = None,
+    pin: Annotated[str | None, option("Pin this: learning does not change it.", "SUBJECT")] = None,
+    unpin: Annotated[str | None, option("Unpin this.", "SUBJECT")] = None,
 ) -> None:
-    """Show what is tried out on an agent; stop it, or keep something as it is."""
+    """Show an agent's experiments; stop, pin or unpin one."""
     wanted = {"stop": stop, "pin": pin, "unpin": unpin}
     acts = [(verb, subject) for verb, subject in wanted.items() if subject is not None]
     if len(acts) > 1:
@@ -81,10 +83,10 @@ def show_changes(
     terminal: Terminal,
     agent: AgentName,
     *,
-    undo: Annotated[str | None, option("Take this change back.", "ID")] = None,
-    apply: Annotated[str | None, option("Do what this one proposes.", "ID")] = None,
+    undo: Annotated[str | None, option("Undo this change.", "ID")] = None,
+    apply: Annotated[str | None, option("Apply this proposal.", "ID")] = None,
 ) -> None:
-    """Show what was changed or proposed on evidence, the newest first; undo it, or do it."""
+    """Show the changes that learning made or proposes, newest first; apply or undo one."""
     if undo is not None and apply is not None:
         raise typer.BadParameter(terminal.words("one_change"), param_hint="--undo")
     found = find_agent(terminal, agent)
@@ -112,11 +114,11 @@ def run(
     agent: AgentName,
     *,
     period: Annotated[
-        SpanOption, option("The last day or week that is over (UTC), or today's skills so far.")
+        SpanOption, option("The last full day or week (UTC), or today's skills so far.")
     ] = SpanOption.DAILY,
-    dry_run: Annotated[bool, option("Only say what would be done.")] = False,
+    dry_run: Annotated[bool, option("Dry run: only show what would be done.")] = False,
 ) -> None:
-    """Look at an agent's last day or week now, or review what it learned, as nights do."""
+    """Run the daily or weekly evaluation, or the skill review, now instead of at night."""
     found = find_agent(terminal, agent)
     body = {"period": period.value, "dry_run": dry_run}
     looked = terminal.client.post("agents", found["id"], "meta", "runs", body=body)
@@ -336,4 +338,4 @@ def _reason(terminal: Terminal, reason: str | None) -> str:
 
     if not reason:
         return ""
-    return report_reason_phrase(reason, Language(terminal.options.language.value))
+    return report_reason_phrase(reason, Language(terminal.options.language.for_agents))

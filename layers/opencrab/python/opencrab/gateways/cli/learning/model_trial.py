@@ -35,15 +35,15 @@ _MODELS = 10
 def eval_models(
     terminal: Terminal,
     *,
-    persona: Annotated[str, option("Whose work: an agent's id or name.", "AGENT")],
+    persona: Annotated[str, option("The agent: an id or name.", "AGENT")],
     models: Annotated[
-        str | None, option("Aliases or provider:model; by default all that may be selected.", "A,B")
+        str | None, option("Aliases or provider:model; default: all selectable ones.", "A,B")
     ] = None,
-    tasks: Annotated[Path | None, option("Tasks of your own, in TOML.")] = None,
-    budget_usd: Annotated[str, option("Ask nothing more once this is spent.")] = "0.50",
+    tasks: Annotated[Path | None, option("A TOML file with your own tasks.")] = None,
+    budget_usd: Annotated[str, option("Start no more tasks after this is spent.")] = "0.50",
     yes: Yes = False,
 ) -> None:
-    """Let several models do an agent's work: what they answer, cost and take. Costs money."""
+    """Let several models do an agent's tasks; compare answers, cost and time. Costs money."""
     from opencrab.gateways.cli.learning.model_trial_tasks import SHIPPED, read_tasks
 
     budget = _budget(terminal, budget_usd)

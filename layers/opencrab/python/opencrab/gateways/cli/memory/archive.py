@@ -17,17 +17,17 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 def export_memory(
     terminal: Terminal,
     file: Annotated[
-        Path | None, argument("The file to write; if left out, AGENT-memory.zip.", "FILE")
+        Path | None, argument("The file to write; default: AGENT-memory.zip.", "FILE")
     ] = None,
     agent: Agent = None,
     *,
-    kept: Annotated[bool, option("Only what is kept, not what was said.")] = False,
+    kept: Annotated[bool, option("Only saved memories, without conversations.")] = False,
     session: Annotated[str | None, option("Only this conversation.", "SESSION")] = None,
     since: Since = None,
     until: Until = None,
     force: Force = False,
 ) -> None:
-    """Export what an agent remembers as a zip."""
+    """Export an agent's memory as a zip file."""
     found = named_or_only(terminal, agent)
     target = file or Path(f"{found['id']}-memory.zip")
     content, _ = terminal.client.download(
@@ -49,12 +49,12 @@ def export_memory(
 @command
 def import_memory(
     terminal: Terminal,
-    file: Annotated[Path, argument("A zip that was exported.", "FILE")],
+    file: Annotated[Path, argument("An exported zip file.", "FILE")],
     agent: Agent = None,
     *,
-    trust: Annotated[bool, option("Take it as it is: it is my own export.")] = False,
+    trust: Annotated[bool, option("Import it as trusted: it is my own export.")] = False,
 ) -> None:
-    """Import memories, experiences, impressions and knowledge of a zip."""
+    """Import memories, experiences, impressions and knowledge from a zip file."""
     from opencrab.engine.memory.archive.file import ARCHIVE_BYTES
 
     found = named_or_only(terminal, agent)

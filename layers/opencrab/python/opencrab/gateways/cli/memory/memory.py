@@ -45,10 +45,10 @@ def list_memories(
     terminal: Terminal,
     agent: Agent = None,
     *,
-    category: Annotated[str | None, option("Only this category, such as preference.")] = None,
-    last: Annotated[int, option("How many memories.", min=1)] = 50,
+    category: Annotated[str | None, option("Only this category, for example preference.")] = None,
+    last: Annotated[int, option("Number of memories.", min=1)] = 50,
 ) -> None:
-    """List what an agent keeps, the newest first."""
+    """List an agent's memories, newest first."""
     found = named_or_only(terminal, agent)
     listed = terminal.client.items(*_place(found), category=category)
     memories = list(islice(listed, last))
@@ -64,7 +64,7 @@ def list_memories(
 
 @command
 def show_memory(terminal: Terminal, memory: MemoryId, agent: Agent = None) -> None:
-    """Show one memory with where it comes from."""
+    """Show one memory and its source."""
     found = named_or_only(terminal, agent)
     shown = terminal.client.get(*_place(found), memory)
     terminal.show(shown, _tell)
@@ -74,19 +74,19 @@ def show_memory(terminal: Terminal, memory: MemoryId, agent: Agent = None) -> No
 def add_memory(
     terminal: Terminal,
     text: Annotated[
-        str | None, argument("What it shall know; without it standard input.", "TEXT")
+        str | None, argument("The text to remember; default: standard input.", "TEXT")
     ] = None,
     agent: Agent = None,
     *,
     category: Annotated[
-        str, option("Such as fact, preference, decision, lesson; core: always in mind.")
+        str, option("For example fact, preference, decision or lesson; core: always in the prompt.")
     ] = "fact",
     importance: Annotated[float | None, option("Between 0 and 1.", min=0, max=1)] = None,
     hearing: Annotated[
-        HearingOption, option("Who may hear of it: public (everybody) or private.")
+        HearingOption, option("Who may hear it: public (everybody) or private.")
     ] = HearingOption.PUBLIC,
 ) -> None:
-    """Give an agent something to know for good."""
+    """Give an agent a memory to keep."""
     found = named_or_only(terminal, agent)
     content = text_given(terminal, text, needed="memory_text_needed", option="TEXT")
     given = {
@@ -107,13 +107,13 @@ def forget(
     memory: Annotated[str | None, argument("A memory's id.", "MEMORY", show_default=False)] = None,
     agent: Agent = None,
     *,
-    session: Annotated[str | None, option("All of this conversation.", "SESSION")] = None,
-    person: Annotated[str | None, option("All of this person.", "ID")] = None,
-    everything: Annotated[bool, option("All that it ever lived through.")] = False,
+    session: Annotated[str | None, option("Everything of this conversation.", "SESSION")] = None,
+    person: Annotated[str | None, option("Everything about this person.", "ID")] = None,
+    everything: Annotated[bool, option("Everything.")] = False,
     yes: Yes = False,
     **stretch: str | None,
 ) -> None:
-    """Let an agent forget a memory, a conversation, a person, a time or everything, for good."""
+    """Delete a memory, a conversation, a person, a period or everything, for good."""
     found = named_or_only(terminal, agent)
     wishes = [
         {"scope": "memory", "id": memory} if memory else {},

@@ -18,15 +18,17 @@ FoundView = dict[str, Any]
 Agent = Annotated[
     str | None,
     typer.Option(
-        "--agent", metavar="AGENT", help="An agent's id or name; if left out, the only one."
+        "--agent", metavar="AGENT", help="An agent's id or name; optional if there is only one."
     ),
 ]
 Since = Annotated[
     str | None,
-    typer.Option("--since", metavar="TIME", help="From this day or time on, like 2026-02-17."),
+    typer.Option(
+        "--since", metavar="TIME", help="From this day or time on, for example 2026-02-17."
+    ),
 ]
 Until = Annotated[
-    str | None, typer.Option("--until", metavar="TIME", help="Up to this day or time.")
+    str | None, typer.Option("--until", metavar="TIME", help="Until this day or time.")
 ]
 PERIOD = {
     name: Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
@@ -39,7 +41,7 @@ _FILTERS = {
         list[str] | None,
         help="speech, instruction, inner_voice, memory, experience or summary; repeatable.",
     ),
-    **parameter("speaker", str | None, help="Only what this one said: a name or an id."),
+    **parameter("speaker", str | None, help="Only lines of this speaker: a name or an id."),
     **PERIOD,
 }
 
@@ -71,14 +73,14 @@ _SHOWN = 400
 def search(
     terminal: Terminal,
     /,
-    query: Annotated[str, argument("Words, or a whole question.", "QUERY")],
+    query: Annotated[str, argument("Words, or a question.", "QUERY")],
     agent: Agent = None,
     *,
-    limit: Annotated[int, option("How many finds.", min=1, max=50)] = 10,
-    why: Annotated[bool, option("Also say why it was found.")] = False,
+    limit: Annotated[int, option("Number of results.", min=1, max=50)] = 10,
+    why: Annotated[bool, option("Also show why each result matched.")] = False,
     **filters: Any,
 ) -> None:
-    """Search what was said to an agent and what it keeps."""
+    """Search an agent's conversations and memories."""
     if not query.strip():
         raise typer.BadParameter(terminal.words("query_needed"), param_hint="QUERY")
     found = named_or_only(terminal, agent)
@@ -103,7 +105,7 @@ def search(
 
 @command
 def list_conversations(terminal: Terminal, agent: Agent = None) -> None:
-    """List an agent's conversations with their sizes."""
+    """List an agent's conversations with their size."""
     found = named_or_only(terminal, agent)
     logs = list(terminal.client.items("agents", found["id"], "memory", "sessions"))
     terminal.show_list(logs, _draw_logs, "no_sessions")
@@ -113,11 +115,11 @@ def list_conversations(terminal: Terminal, agent: Agent = None) -> None:
 def impressions(
     terminal: Terminal,
     person: Annotated[
-        str | None, argument("Only this person, by id.", "PERSON", show_default=False)
+        str | None, argument("Only this person: an id.", "PERSON", show_default=False)
     ] = None,
     agent: Agent = None,
 ) -> None:
-    """List what an agent thinks of people, or show one of them in full."""
+    """List an agent's impressions of people, or show one in full."""
     found = named_or_only(terminal, agent)
     place = ("agents", found["id"], "memory", "impressions")
     if person is not None:
@@ -130,7 +132,7 @@ def impressions(
 
 @command
 def status(terminal: Terminal, agent: Agent = None) -> None:
-    """Show how an agent's memory stands: its index, what waits, and what failed."""
+    """Show the state of an agent's memory: index, pending work, failures."""
     found = named_or_only(terminal, agent)
     stands = terminal.client.get("agents", found["id"], "memory", "status")
     terminal.show(stands, _tell_status)
@@ -142,7 +144,7 @@ def retry(
     session: Annotated[str, argument("A conversation's id.", "SESSION")],
     agent: Agent = None,
 ) -> None:
-    """Summarise again what failed in a conversation."""
+    """Retry the failed summary of a conversation."""
     found = named_or_only(terminal, agent)
     place = ("agents", found["id"], "memory", "summaries", "retry")
     terminal.client.post(*place, body={"session_id": session})

@@ -25,9 +25,9 @@ _NEEDED = ("name", "input_price", "output_price")
 @command
 def list_models(
     terminal: Terminal,
-    provider: Annotated[str | None, option("Only this provider's.", "NAME")] = None,
+    provider: Annotated[str | None, option("Only this provider.", "NAME")] = None,
 ) -> None:
-    """List the models with their prices, or take over newer prices."""
+    """List the models with their prices, or update the prices."""
     models = list(terminal.client.items("llm", "models", provider=provider))
     terminal.show_list(models, _draw, "no_models")
 
@@ -36,10 +36,10 @@ def list_models(
 def refresh_prices(
     terminal: Terminal,
     *,
-    allow_lower: Annotated[bool, option("Also prices that fall by more than half.")] = False,
+    allow_lower: Annotated[bool, option("Also apply prices that are 0 or less than half.")] = False,
     yes: Yes = False,
 ) -> None:
-    """Fetch today's public prices and take over those that changed."""
+    """Fetch today's public prices and apply the changed ones."""
     models = {model["name"]: model for model in terminal.client.items("llm", "models")}
     newest = _newest(terminal, models, allow_lower=allow_lower)
     if terminal.options.json:
@@ -63,7 +63,7 @@ def refresh_prices(
 
 @command
 def list_providers(terminal: Terminal) -> None:
-    """List the providers of models, and what each of them lacks."""
+    """List the model providers and what each of them lacks."""
     providers = list(terminal.client.items("llm", "providers"))
     if terminal.options.json:
         terminal.json(providers)

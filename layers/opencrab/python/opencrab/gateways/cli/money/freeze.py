@@ -14,7 +14,7 @@ Frozen = Annotated[
     typer.Argument(
         metavar="[AGENT]",
         show_default=False,
-        help="An agent's id or name; all of them if left out.",
+        help="An agent's id or name; default: all agents.",
     ),
 ]
 _ALL = {"all", "すべて"}
@@ -23,13 +23,13 @@ _ALL = {"all", "すべて"}
 
 @command
 def freeze(terminal: Terminal, agent: Frozen = None) -> None:
-    """Stop all agents, or one, before the next step; queued work too."""
+    """Stop all agents, or one, before the next step, queued work included."""
     _turn(terminal, agent, "frozen")
 
 
 @command
 def unfreeze(terminal: Terminal, agent: Frozen = None) -> None:
-    """Let all agents work again, or one."""
+    """Unfreeze all agents, or one."""
     _turn(terminal, agent, "running")
 
 

@@ -26,16 +26,18 @@ _HEAD = (
 def simulate(
     terminal: Terminal,
     *,
-    agents: Annotated[int, option("How many agents live.")] = 8,
-    hours: Annotated[float, option("How many hours pass.")] = 24.0,
-    seed: Annotated[int, option("The same seed is the same day, another one another.")] = 1,
+    agents: Annotated[int, option("Number of agents.")] = 8,
+    hours: Annotated[float, option("Hours to simulate.")] = 24.0,
+    seed: Annotated[
+        int, option("Seed of the random numbers; the same seed gives the same result.")
+    ] = 1,
 ) -> None:
-    """Let the founding agents live some hours on a simulated clock, without any model."""
+    """Simulate some hours of the preset agents, without a model."""
     from opencrab.domain.value import Language
 
     if terminal.options.simulation is None:
         raise Unavailable("this program cannot simulate", cure="install OpenCrab whole")
-    language = Language(terminal.options.language.value)
+    language = Language(terminal.options.language.for_agents)
     found = terminal.options.simulation(agents, hours, seed, language)
     terminal.show(found.model_dump(mode="json"), _tell)
 

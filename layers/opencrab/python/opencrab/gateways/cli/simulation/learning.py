@@ -34,13 +34,17 @@ _RULES = ("head_learn_rule", "head_learn_regret", "head_learn_late", "head_learn
 def simulate_learning(
     terminal: Terminal,
     *,
-    seed: Annotated[int, option("The same seed is the same world, another one another.")] = 1,
-    seeds: Annotated[int, option("So many worlds together, beginning with the seed.")] = 1,
-    nights: Annotated[int, option("How many nights are learned in.")] = 60,
-    turns: Annotated[int, option("How many turns a day has.")] = 100,
-    lying: Annotated[bool, option("Models praise themselves the more the worse they are.")] = False,
+    seed: Annotated[
+        int, option("Seed of the random numbers; the same seed gives the same world.")
+    ] = 1,
+    seeds: Annotated[int, option("How many worlds to simulate, from this seed on.")] = 1,
+    nights: Annotated[int, option("Number of nights.")] = 60,
+    turns: Annotated[int, option("Turns per day.")] = 100,
+    lying: Annotated[
+        bool, option("Models overrate themselves, the more the worse they are.")
+    ] = False,
 ) -> None:
-    """Try what agents learn by on a made-up world whose truth is known, without any model."""
+    """Simulate learning in a made-up world whose truth is known, without a model."""
     from opencrab.engine.simulation.learning.scores import combine_lessons
     from opencrab.engine.simulation.learning.trial import run_learning_trial
 

@@ -49,10 +49,10 @@ def add_skill(
     *,
     description: Annotated[str, option("What it is for and when to use it.")],
     when: Annotated[
-        str, option("When it fits: words of a message, alternatives separated by |.")
+        str, option("When it applies: words of a message, alternatives separated by |.")
     ] = "",
     text: Annotated[
-        str | None, option("What to do, in Markdown; without it standard input.")
+        str | None, option("The skill's text, in Markdown; default: standard input.")
     ] = None,
 ) -> None:
     """Give an agent a skill."""
@@ -75,10 +75,10 @@ def toggle_skill(
     skill: SkillName,
     *,
     on: Annotated[
-        bool | None, typer.Option("--on/--off", help="On or off, rather than what it is not.")
+        bool | None, typer.Option("--on/--off", help="On or off; default: toggle.")
     ] = None,
 ) -> None:
-    """Switch a skill on for good or off, or to what it is not."""
+    """Enable a skill without a trial, disable it, or toggle it."""
     place = (*_place(terminal, agent), skill)
     if on is None:
         on = terminal.client.get(*place)["status"] not in _LIVE
@@ -93,7 +93,7 @@ def approve_skill(
     *,
     yes: Yes = False,
 ) -> None:
-    """Let a skill count that waits for approval."""
+    """Approve a skill that waits for it."""
     place = (*_place(terminal, agent), skill)
     if not yes:
         require_person(terminal, "skill_read_first")
@@ -116,7 +116,7 @@ def retire_skill(terminal: Terminal, agent: AgentName, skill: SkillName) -> None
 
 @command
 def restore_skill(terminal: Terminal, agent: AgentName, skill: SkillName) -> None:
-    """Bring a retired skill back."""
+    """Restore a retired skill."""
     _print_skill_status(terminal, terminal.client.post(*_place(terminal, agent), skill, "restore"))
 
 

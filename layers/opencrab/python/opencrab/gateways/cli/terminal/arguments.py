@@ -19,9 +19,9 @@ def argument(told: str, metavar: str | None = None, **details: Any) -> Any:
 AgentName = Annotated[str, typer.Argument(metavar="AGENT", help="An agent's id or name.")]
 AnyAgent = Annotated[str | None, typer.Argument(metavar="AGENT", help="An agent's id or name.")]
 TurnId = Annotated[str, typer.Argument(metavar="ID", help="A turn's id.")]
-Reason = Annotated[str, typer.Option("--reason", help="Why.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists here.")]
+Reason = Annotated[str, typer.Option("--reason", help="The reason.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 
 
 class PeriodOption(StrEnum):

@@ -12,7 +12,7 @@ import typer
 from typer.models import OptionInfo
 
 from opencrab.domain.errors import OpenCrabError
-from opencrab.gateways.cli.language.sentences import CliLanguage
+from opencrab.gateways.cli.language.sentences import CliLanguage, languages
 from opencrab.gateways.cli.terminal.options import DATA, Options
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -37,7 +37,7 @@ def common(*, root: bool = False) -> Parameters:
         return {"envvar": list(names)} if root else {}
 
     return {
-        **parameter("url", str | None, help="Where OpenCrab is.", **variable("OPENCRAB_URL")),
+        **parameter("url", str | None, help="The address of OpenCrab.", **variable("OPENCRAB_URL")),
         **parameter(
             "key",
             str | None,
@@ -46,10 +46,22 @@ def common(*, root: bool = False) -> Parameters:
         ),
         **parameter("data", Path | None, help="The data folder.", **variable("OPENCRAB_DATA")),
         **parameter(
-            "language", CliLanguage | None, is_eager=True, help="The language of this program."
+            "language",
+            str | None,
+            is_eager=True,
+            callback=_existing_language,
+            metavar="|".join(languages()),
+            help="The language of messages and help.",
         ),
-        **parameter("json", bool, "--json", default=False, help="Answer in JSON, for scripts."),
+        **parameter("json", bool, "--json", default=False, help="Print JSON, for scripts."),
     }
+
+
+def _existing_language(said: str | None) -> CliLanguage | None:
+    if said is not None and said not in languages():
+        message = f"{said!r} is not one of {', '.join(languages())}"
+        raise typer.BadParameter(message)
+    return None if said is None else CliLanguage(said)
 
 
 def environment() -> Parameters:
@@ -70,7 +82,7 @@ def root_options(given: Mapping[str, Any], outside: Options) -> Options:
         url=given["url"],
         key=given["key"],
         data=given["data"] or DATA,
-        language=given["language"] or CliLanguage.of(given["locale"]),
+        language=CliLanguage.of(given["language"] or given["locale"]),
         json=given["json"],
         editor=given["editor"],
         state=given["state"],

@@ -1,27 +1,119 @@
-"""Bilingual help: the pages of `--help` in the user's language."""
+"""Help pages and errors of usage in the user's language.
 
+typer writes both in English alone: what it says around our texts is replaced, line by line.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import typer
+from typer import BadParameter
 from typer.core import TyperCommand, TyperGroup
 
 from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog
 from opencrab.gateways.cli.terminal.options import Options
 
+_UsageError: Any = BadParameter.__base__
+"""What typer raises for a wrong command line; it has no public name for it."""
 
-def _translate(page: Any, context: Any) -> None:
+_HEADINGS = {
+    "Usage: ": "usage_line",
+    "Options:": "usage_options",
+    "Arguments:": "usage_arguments",
+    "Commands:": "usage_commands",
+}
+_MESSAGES = {
+    r"Missing command\.": "usage_no_command",
+    r"No such command '(?P<name>.*)'\.": "usage_unknown_command",
+    r"No such option: (?P<name>\S+)": "usage_unknown_option",
+    r"No such option: (?P<name>\S+) \(Possible options: (?P<likely>.*)\)": "usage_likely_option",
+    r"Missing argument '(?P<name>.*)'\.": "usage_missing_argument",
+    r"Missing option '(?P<name>.*)'\.": "usage_missing_option",
+    r"Option '(?P<name>.*)' requires an argument\.": "usage_option_needs_value",
+    r"Option '(?P<name>.*)' does not take a value\.": "usage_option_takes_none",
+    r"Got unexpected extra arguments?(?:\(s\))? \((?P<name>.*)\)": "usage_extra_arguments",
+}
+_VALUES = {
+    r".*'(?P<value>.*)' is not one of (?P<choices>.*?)\.?": "usage_one_of",
+    r"Input should be a valid integer.*": "usage_integer",
+    r"Input should be a valid number.*": "usage_number",
+    r"Input should be greater than or equal to (?P<least>.*)": "usage_at_least",
+    r"Input should be less than or equal to (?P<most>.*)": "usage_at_most",
+}
+_UNREADABLE = ("Input should", "Value error")
+"""How what pydantic says begins; our own commands speak the user's language themselves."""
+_INVALID = re.compile(r"Invalid value for (?P<name>.*?): (?P<why>.*)", re.DOTALL)
+
+
+def usage_message(message: str, words: SentenceCatalog) -> str:
+    """What typer says about a command line, in the language of these sentences."""
+    if invalid := _INVALID.fullmatch(message):
+        why = _message_from(_VALUES, invalid["why"], words)
+        if why is None and invalid["why"].startswith(_UNREADABLE):
+            why = words("usage_unreadable")
+        return words("usage_invalid", name=invalid["name"].strip("'"), why=why or invalid["why"])
+    return _message_from(_MESSAGES, message, words) or message
+
+
+def _message_from(known: dict[str, str], message: str, words: SentenceCatalog) -> str | None:
+    for pattern, key in known.items():
+        if found := re.fullmatch(pattern, message, re.DOTALL):
+            return words(key, **found.groupdict())
+    return None
+
+
+class _LocalizedUsageError(_UsageError):  # type: ignore[misc]
+    """What somebody typed wrongly, said in their language, with the way to the help."""
+
+    def show(self, file: Any = None) -> None:
+        context = self.ctx
+        words = SentenceCatalog(_language_of_context(context))
+        help_of = f"{context.command_path} {context.help_option_names[0]}"
+        lines = (
+            _with_local_headings(context.get_usage(), words),
+            words("usage_try", command=help_of),
+            "",
+            words("usage_error", message=usage_message(self.message, words)),
+        )
+        typer.echo("\n".join(lines), file=file, err=True)
+
+
+@contextmanager
+def _usage_errors_with_local_headings(context: Any) -> Iterator[None]:
+    try:
+        yield
+    except _UsageError as error:
+        if isinstance(error, _LocalizedUsageError) or not hasattr(error, "message"):
+            raise
+        if type(error).__name__ == "NoArgsIsHelpError":
+            raise
+        raise _LocalizedUsageError(error.format_message(), error.ctx or context) from error
+
+
+def _with_local_headings(page: str, words: SentenceCatalog) -> str:
+    """A page of typer's with its headings in the language of these sentences."""
+    for heading, key in _HEADINGS.items():
+        page = re.sub(f"^{heading}", words(key), page, flags=re.MULTILINE)
+    return page
+
+
+def _translate(page: Any, context: Any) -> SentenceCatalog:
     """Put the help of a command, its options and its commands into the user's language."""
     words = SentenceCatalog(_language_of_context(context))
     own_help = page.get_help_option(context)
     for thing in (page, *page.params, own_help, *getattr(page, "commands", {}).values()):
         if getattr(thing, "help", None):
             thing.help = words.help(thing.help)
+    return words
 
 
 def _language_of_context(context: Any) -> CliLanguage:
     root = context.find_root()
     for place in (context, root):
-        if isinstance(said := place.params.get("language"), CliLanguage):
-            return said
+        if said := place.params.get("language"):
+            return CliLanguage.of(said)
     if isinstance(root.obj, Options):
         return root.obj.language
     locale = next(option for option in root.command.params if option.name == "locale")
@@ -29,16 +121,28 @@ def _language_of_context(context: Any) -> CliLanguage:
 
 
 class BilingualCommand(TyperCommand):
-    """A command whose help speaks the user's language."""
+    """A command whose help and errors of usage speak the user's language."""
 
     def get_help(self, ctx: Any) -> str:
-        _translate(self, ctx)
-        return super().get_help(ctx)
+        words = _translate(self, ctx)
+        return _with_local_headings(super().get_help(ctx), words)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        with _usage_errors_with_local_headings(ctx):
+            return super().parse_args(ctx, args)
 
 
 class BilingualGroup(TyperGroup):
-    """A group whose help speaks the user's language."""
+    """A group whose help and errors of usage speak the user's language."""
 
     def get_help(self, ctx: Any) -> str:
-        _translate(self, ctx)
-        return super().get_help(ctx)
+        words = _translate(self, ctx)
+        return _with_local_headings(super().get_help(ctx), words)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        with _usage_errors_with_local_headings(ctx):
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _usage_errors_with_local_headings(ctx):
+            return super().invoke(ctx)

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from opencrab.gateways.cli.language.sentences import CliLanguage
+from opencrab.gateways.cli.language.sentences import EN, CliLanguage
 
 if TYPE_CHECKING:
     from httpx import BaseTransport
@@ -100,7 +100,7 @@ class Options:
     url: str | None = None
     key: str | None = None
     data: Path = DATA
-    language: CliLanguage = CliLanguage.EN
+    language: CliLanguage = EN
     json: bool = False
     editor: str = "vi"
     state: Path | None = None

@@ -20,11 +20,11 @@ _NAMES = {"gb": "GB", "sqs": "SQS", "http": "HTTP", "s3": "S3", "lambda": "Lambd
 @command
 def estimate_cost(
     terminal: Terminal,
-    turns: Annotated[int, option("How many turns a month.", min=0, max=_MOST_TURNS)] = 1_000,
+    turns: Annotated[int, option("Turns per month.", min=0, max=_MOST_TURNS)] = 1_000,
     model_seconds: Annotated[
         int | None,
         option(
-            "How long a turn's model calls take together.",
+            "Total time of a turn's model calls.",
             min=0,
             max=_LONGEST_SECONDS,
             show_default=False,
@@ -33,7 +33,7 @@ def estimate_cost(
     *,
     waiting: Annotated[bool, option("Clients wait for the answer (Prefer: wait).")] = False,
 ) -> None:
-    """Estimate what an installation on AWS costs, without the model's tokens."""
+    """Estimate what an installation on AWS costs, without model tokens."""
     from opencrab.domain.usage.aws_cost import estimate_aws_cost
 
     sheet = _sheet(terminal)

@@ -36,10 +36,12 @@ def costs(
     terminal: Terminal,
     agent: Agent = None,
     period: Annotated[PeriodOption, option("How far back.")] = PeriodOption.LAST_MONTH,
-    by: Annotated[GroupingOption | None, option("Sort calls by this.", show_default=False)] = None,
-    turn: Annotated[str | None, option("Where each micro-dollar of this turn went.", "ID")] = None,
+    by: Annotated[GroupingOption | None, option("Group calls by this.", show_default=False)] = None,
+    turn: Annotated[
+        str | None, option("Show the cost of this turn, to the micro-dollar.", "ID")
+    ] = None,
 ) -> None:
-    """Show what model calls came to, or where the money of one turn went."""
+    """Show what model calls cost, or the cost of one turn in detail."""
     if turn is not None:
         if agent is not None or by is not None:
             raise typer.BadParameter(terminal.words("turn_alone"), param_hint="--turn")
@@ -70,15 +72,14 @@ def budgets(
             "--set",
             metavar="NAME=USD",
             help=(
-                "Set a limit in US dollars (heartbeat: per cent; session=0: no limit); "
-                "may be repeated."
+                "Set a limit in US dollars (heartbeat: percent; session=0: no limit); repeatable."
             ),
         ),
     ] = None,
     *,
-    reset: Annotated[bool, option("Return all other limits to the configured ones.")] = False,
+    reset: Annotated[bool, option("Reset all other limits to the configuration.")] = False,
 ) -> None:
-    """Show what may be spent and what is drawn today, and set limits."""
+    """Show budgets and what is drawn today, and set limits."""
     wanted: dict[str, int | None] = dict.fromkeys(_LIMITS.values()) if reset else {}
     wanted |= dict(_limit(terminal, text) for text in change or ())
     if wanted and agent is not None:

@@ -16,10 +16,10 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 
 FilePath = Annotated[
     str,
-    typer.Argument(metavar="PATH", help="A path in the workspace, like notes/today.md."),
+    typer.Argument(metavar="PATH", help="A path in the workspace, for example notes/today.md."),
 ]
 VersionOption = Annotated[
-    str | None, typer.Option("--version", metavar="VERSION", help="An older version of it.")
+    str | None, typer.Option("--version", metavar="VERSION", help="An older version.")
 ]
 
 
@@ -49,7 +49,7 @@ def list_files(
 def read_file(
     terminal: Terminal, agent: AgentName, path: FilePath, *, version: VersionOption = None
 ) -> None:
-    """Show a file's text."""
+    """Print a text file."""
     content, found = terminal.client.download(*_place(terminal, agent, path), version=version)
     try:
         text = content.decode()
@@ -69,11 +69,9 @@ def write_file(
     terminal: Terminal,
     agent: AgentName,
     path: FilePath,
-    text: Annotated[
-        str | None, argument("The whole text; without it standard input.", "TEXT")
-    ] = None,
+    text: Annotated[str | None, argument("The text; default: standard input.", "TEXT")] = None,
 ) -> None:
-    """Write a text, or what comes through a pipe, as a file."""
+    """Write a text, or piped input, to a file."""
     place = _place(terminal, agent, path)
     content = terminal.input.read() if text is None else text
     _upload(terminal, place, content.encode(errors="replace"))
@@ -86,13 +84,13 @@ def get_file(
     path: FilePath,
     file: Annotated[
         Path | None,
-        argument("A file on this computer; if left out, of the same name, here.", "FILE"),
+        argument("A file on this computer; default: the same name, in the current folder.", "FILE"),
     ] = None,
     *,
     version: VersionOption = None,
     force: Force = False,
 ) -> None:
-    """Fetch a file as it is."""
+    """Download a file."""
     place = _place(terminal, agent, path)
     target = file or Path(place[-1])
     content, found = terminal.client.download(*place, version=version)
@@ -112,10 +110,10 @@ def put_file(
     agent: AgentName,
     file: Annotated[Path, argument("A file on this computer.", "FILE")],
     path: Annotated[
-        str | None, argument("Its path in the workspace; if left out, its name.", "PATH")
+        str | None, argument("Its path in the workspace; default: its name.", "PATH")
     ] = None,
 ) -> None:
-    """Upload a file as it is."""
+    """Upload a file."""
     place = _place(terminal, agent, file.name if path is None else path)
     _upload(terminal, place, files.read_file(terminal, file))
 
@@ -128,7 +126,7 @@ def delete_file(
     *,
     yes: Yes = False,
 ) -> None:
-    """Delete a file; its older versions stay for a while."""
+    """Delete a file; its older versions are kept for a while."""
     place = _place(terminal, agent, path)
     question = terminal.words("really_delete", path=path)
     if not confirm(terminal, question, yes=yes, needed="delete_needs_yes"):
@@ -140,7 +138,7 @@ def delete_file(
 
 @command
 def list_versions(terminal: Terminal, agent: AgentName, path: FilePath) -> None:
-    """List what is kept of a file, the newest first."""
+    """List the versions of a file, newest first."""
     place = _place(terminal, agent, path, "workspace-versions")
     versions: list[dict[str, Any]] = terminal.client.get(*place)["items"]
     if terminal.options.json:
