@@ -87,7 +87,7 @@ def table(rows: Iterable[tuple[Vendor, str, Trouble]]) -> str:
         "",
         "Written by `python -m tests.contract.faults` from the parameters of the test of the same",
         "name, which sends each of these through the provider's own code. A charged call costs its",
-        "whole reservation, unless the provider says what it counted: [models.md](models.md).",
+        "whole reservation, unless the provider says what it counted: [costs](../explanation/costs.md).",
         "",
         "| provider | error | fault | the router | charged |",
         "|---|---|---|---|---|",
