@@ -1,4 +1,4 @@
-"""The page on deploying, the price sheet and the template: each says what the others say."""
+"""The pages on deploying, the price sheet and the template: each says what the others say."""
 
 import re
 from decimal import Decimal
@@ -16,13 +16,22 @@ from opencrab.gateways.cli.app import build
 from opencrab.gateways.cli.terminal.options import Options
 from tests.conftest import ROOT
 
-PAGE = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
+EXPLANATION = "explanation/deployment"
+PARAMETERS = "reference/stack-parameters"
+ALARMS = "how-to/respond-to-an-alarm"
+DEAD_LETTERS = "how-to/redrive-dead-letters"
+LANGUAGES = (".md", ".ja.md")
 DOLLAR = 1_000_000
 SWITCHES = {"UsesDiscord", "UsesWebSocket", "UsesWorld", "HasDiscord", "HasWebSocket"}
 """Conditions of what is off by default, in each of the templates."""
 
 WORLDS = 1
-"""Queues that are there only with World; docs/world.md says what they cost."""
+"""Queues that are there only with World; docs/explanation/worlds.md says what they cost."""
+
+
+def page(name: str, language: str = ".md") -> str:
+    """A page of the documentation, in one language."""
+    return (ROOT / "docs" / f"{name}{language}").read_text(encoding="utf-8")
 
 
 class Template(yaml.SafeLoader):  # type: ignore[misc, unused-ignore]
@@ -83,7 +92,10 @@ def test_an_idle_month_costs_at_most_a_dollar() -> None:
 def test_a_day_of_an_agent_that_has_nothing_to_do_costs_less_than_a_cent() -> None:
     found = estimate_aws_cost(sheet(), 0).beating
     assert 0 < found.after_free_micro_usd <= found.micro_usd < DOLLAR // 100
-    assert f"${found.micro_usd / DOLLAR:.4f}" in PAGE.partition("Read it so.")[2]
+    for language in LANGUAGES:
+        told = re.search(r"^- \*\*.*61.*$", page(EXPLANATION, language), re.M)
+        assert told is not None
+        assert f"{found.micro_usd / DOLLAR:.4f}" in told[0]
 
 
 def test_a_thousand_turns_cost_at_most_ten_cents() -> None:
@@ -92,28 +104,33 @@ def test_a_thousand_turns_cost_at_most_ten_cents() -> None:
     assert 0 < without_model.micro_usd <= DOLLAR // 10
 
 
-def test_the_page_shows_what_the_command_says() -> None:
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_shows_what_the_command_says(language: str) -> None:
     environment = dict.fromkeys(("LC_ALL", "LC_MESSAGES", "LANG"), "")
     program = build(lambda _: 0, Options(sheet=sheet))
     said = CliRunner().invoke(program, ["cost", "estimate"], env=environment)
     assert said.exit_code == 0
     expected = "\n".join(row.rstrip() for row in said.stdout.splitlines())
-    shown = re.search(r"^\$ opencrab cost estimate\n(.*?)\n```$", PAGE, re.M | re.S)
+    told = page(EXPLANATION, language)
+    shown = re.search(r"^\$ opencrab cost estimate\n(.*?)\n```$", told, re.M | re.S)
     assert shown is not None
-    assert shown[1] == expected, f"paste this into docs/deploy.md:\n{expected}"
+    assert shown[1] == expected, f"paste this into {EXPLANATION}{language}:\n{expected}"
 
 
-def test_the_page_explains_every_parameter_with_its_default() -> None:
-    rows = dict(re.findall(r"^\| ([A-Z]\w+) \| (\S*) ?\| \S", PAGE, re.M))
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_explains_every_parameter_with_its_default(language: str) -> None:
+    told = page(PARAMETERS, language)
+    rows = dict(re.findall(r"^\| ([A-Z]\w+) \| (\S*) ?\| \S", told, re.M))
     expected = {
         name: str(each.get("Default", "")) for name, each in template()["Parameters"].items()
     }
     assert rows == expected
 
 
-def test_the_page_says_what_to_do_for_every_alarm() -> None:
-    section = PAGE.partition("## Alarms")[2].partition("\n## ")[0]
-    explained = set(re.findall(r"^\| ([a-z-]+) \| [A-Z]", section, re.M))
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_says_what_to_do_for_every_alarm(language: str) -> None:
+    row = r"^\| ([a-z-]+) \| \S[^|]{7,} \| \S[^|]{7,} \|$"
+    explained = set(re.findall(row, page(ALARMS, language), re.M)) - {"alarm"}
     names = {
         each["AlarmName"].removeprefix("opencrab-${Stage}-")
         for each in resources("AWS::CloudWatch::Alarm")
@@ -121,11 +138,14 @@ def test_the_page_says_what_to_do_for_every_alarm() -> None:
     assert explained == names
 
 
-def test_the_page_names_every_dead_letter_queue() -> None:
+@pytest.mark.parametrize("name", [EXPLANATION, DEAD_LETTERS])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_names_every_dead_letter_queue(name: str, language: str) -> None:
     names = {each["QueueName"] for each in resources("AWS::SQS::Queue", "infra/data.yaml")}
-    dead = {name.replace("${Stage}", "STAGE") for name in names if "dead" in name}
+    dead = {queue.replace("${Stage}", "STAGE") for queue in names if "dead" in queue}
     assert len(dead) == 5
-    assert not {name for name in dead if f"`{name}`" not in PAGE}
+    told = page(name, language)
+    assert not {queue for queue in dead if f"`{queue}`" not in told}
 
 
 def watched(*, beside: bool = False) -> int:
@@ -170,8 +190,17 @@ def test_the_page_says_what_discord_and_websocket_cost_while_nobody_speaks() -> 
     discord, live = (
         f"${cost / DOLLAR:.2f}" for cost in (asked + alarms["HasDiscord"], alarms["HasWebSocket"])
     )
-    assert f"**Discord** adds {discord} a month" in PAGE
-    assert f"**WebSocket** adds {live}" in PAGE
+    english, japanese = (page(EXPLANATION, language) for language in LANGUAGES)
+    assert f"**Discord** adds {discord} a month" in english
+    assert f"**WebSocket** adds {live}" in english
+    told = {
+        name: re.search(rf"^- \*\*{name}\*\*.*$", japanese, re.M)
+        for name in ("Discord", "WebSocket")
+    }
+    for name, cost in (("Discord", discord), ("WebSocket", live)):
+        line = told[name]
+        assert line is not None
+        assert f"{cost.removeprefix('$')}ドル" in line[0]
 
 
 def conditional_alarms() -> list[dict[str, Any]]:
