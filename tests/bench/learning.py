@@ -1,7 +1,8 @@
 """What learning comes to over many made-up worlds: `python -m tests.bench.learning [SEEDS]`.
 
 It prints the last section of docs/benchmarks.md, and writes it there when all SEEDS were measured.
-It fails where a target of docs/learning.md is missed. `make bench` leaves the section as it is,
+It fails where a target is missed: intervals that hold in less than 95 %, a day over budget, regret
+not below both others. `make bench` leaves the section as it is,
 since it takes ten minutes of two processors.
 """
 
@@ -22,15 +23,15 @@ from opencrab.engine.simulation.learning.trial import NIGHTS, TURNS, run_learnin
 from tests.bench.world import ROOT
 
 PAGE = ROOT / "docs" / "benchmarks.md"
-HEADING = "\n# Learning\n"
+HEADING = "\n## Learning\n"
 SEEDS = 200
 LEAST_HELD = 0.95
 RULES = {"ours": "ours", "greedy": "always the best so far", "self_grade": "by self-grades"}
 
 
-def kept(text: str) -> str:
-    """The section as a page has it; "" where it has none."""
-    _, found, rest = text.partition(HEADING)
+def kept(text: str, heading: str = HEADING) -> str:
+    """A page from a section on; "" where it has none."""
+    _, found, rest = text.partition(heading)
     return found + rest
 
 
@@ -127,8 +128,22 @@ def main() -> None:
 
 _INTRODUCTION = f"""\
 Our way to learn and two others in made-up worlds whose truth is known (`tests/bench/learning.py`,
-{NIGHTS} nights of {TURNS} turns each; [learning](learning.md) tells what is in them). Not timed:
-the same seeds tell the same figures everywhere.
+{NIGHTS} nights of {TURNS} turns each; [the statistics](explanation/learning-statistics.md)). Not timed: the same
+seeds give the same figures everywhere.
+
+A world has five models, of which the best cannot be paid for all turns and which sometimes fail to
+answer; three types of task; 20 skills, of which 5 help and 5 harm by 12 to 25 points and 10 do
+nothing, and of which some of each kind make models act more often; signals that are noisy, and
+missing in about a third of the turns; models that praise themselves, some more than others, or
+(*grades lie*, `--lying`) the more the worse they are. `engine/simulation/learning/trial.py` runs the product's
+own nightly functions in them.
+
+The two other ways get the same questions and the same hard budget. *Always the best so far* gives
+all twenty skills at once and drops what lies below the mean after 20 judged turns; *by self-grades*
+does the same by what models say of themselves. Neither looks at prices. Regret is measured against
+whoever knows everything, may use all helpful skills at once, and keeps to the budget. Ours pays for
+its caution: at most twelve skills on trial, half of the turns without them, so it is behind *always
+the best so far* in the first third of the nights (11.3 against 10.1 points a turn).
 """
 
 

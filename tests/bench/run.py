@@ -14,6 +14,8 @@ from tests.bench import autonomy, bill, door, handler, learning, models, process
 from tests.bench.world import ROOT, model_server, world
 
 PAGE = ROOT / "docs" / "benchmarks.md"
+RETRIEVAL = "\n## Retrieval\n"
+"""Where what is measured by hand begins, which `make bench` keeps: retrieval, then learning."""
 
 _HEAD = """\
 # Benchmarks
@@ -35,7 +37,7 @@ Counted, not timed, and asserted in `tests/e2e`: loading agent and session is 2 
 1 admission + 1 claim + 2 per model call + 1 or 2 per action that is not pure, its close being the
 last model call's result.
 
-# Living on its own
+## Living on its own
 
 An agent that wakes of its own accord, beside model and network (`tests/bench/autonomy.py`). Of its
 beliefs and peers it has the most salient in view: they lie in one fact.
@@ -51,9 +53,9 @@ the signs tell where they begin. Claiming the turn comes before, and reading the
 """
 
 _AWS = """
-# The home on AWS
+## The home on AWS
 
-## A warm turn of `agent_turn`
+### A warm turn of `agent_turn`
 
 CPU of our code and the SDK; AWS answers from a recording, where botocore would send the request
 (`tests/bench/handler.py`), so connection, encryption and waiting are not in it. The local home ran
@@ -67,7 +69,7 @@ What it has more is the SDK: so many calls, each with its endpoint, signature an
 step is what the journal promises (a record before the next thing happens), so fewer would promise
 less; the last figure is the turn without them.
 
-## Units of DynamoDB in a turn of the standard shape
+### Units of DynamoDB in a turn of the standard shape
 
 One `ws_write` and two model calls, admission included; ids, receipt and texts as long as in life.
 Counted by a meter that follows AWS's published rules (`tests/bench/units.py`), the same for
@@ -95,14 +97,14 @@ A later turn, call by call (`+`: of these, for indexes):
 
 {calls}
 
-## Init
+### Init
 
 CPU until a function is ready for its first event, of the built artifact under Lambda's runtime
 interface emulator (`python -m tests.emulated.init`), with the layers' bytecode and without.
 
 {init}
 
-## The door of Discord
+### The door of Discord
 
 All CPU of the process, of the built artifact under Lambda's runtime interface emulator (`python -m
 tests.bench.door`): Python itself, AWS's runtime, our imports, the TLS context, and for a first
@@ -295,7 +297,7 @@ def main() -> None:
     sys.stdout.write(text)
     if "--print" not in sys.argv:
         before = PAGE.read_text(encoding="utf-8")
-        PAGE.write_text(text + learning.kept(before), encoding="utf-8")
+        PAGE.write_text(text + learning.kept(before, RETRIEVAL), encoding="utf-8")
 
 
 if __name__ == "__main__":
