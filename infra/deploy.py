@@ -119,7 +119,7 @@ class Deployment:
             if name not in known:
                 raise Unready(
                     f"the template has no parameter {name!r}",
-                    f"choose from {', '.join(sorted(known))}; docs/deploy.md explains them",
+                    f"choose from {', '.join(sorted(known))}; docs/reference/stack-parameters.md explains them",
                 )
 
     def outputs(self, sam: str, place: Place) -> dict[str, str] | None:
@@ -148,7 +148,7 @@ class Deployment:
                 f"the stack {place.stack!r} is not of the stage {self.wish.stage!r}: "
                 f"it has the queue {queue!r}",
                 "name its stage with --stage; if it is new and should have another, remove it "
-                "(docs/deploy.md, Removing it) and press Enter when SAM asks for Stage",
+                "(docs/how-to/delete-a-deployment.md) and press Enter when SAM asks for Stage",
             )
 
     def owner_key(self, path: Path, *, fresh: bool) -> OwnerKey | None:
@@ -257,7 +257,7 @@ class Deployment:
         )
         if "DiscordInteractionsUrl" in outputs:
             _say(
-                "  4. let Discord know it, as docs/discord.md says",
+                "  4. let Discord know it, as docs/how-to/set-up-a-discord-bot.md says",
                 f"       Interactions Endpoint URL  {outputs['DiscordInteractionsUrl']}",
                 f"       the bot's token  /opencrab/{stage}/DISCORD_TOKEN, stored as in 1",
                 "       opencrab discord register",

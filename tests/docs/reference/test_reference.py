@@ -16,11 +16,15 @@ def kept(name: str, language: Language) -> str:
     return (FOLDER / f"{name}{ending}").read_text(encoding="utf-8")
 
 
+WRITTEN = {"stack-parameters.md", "stack-parameters.ja.md"}
+"""Pages written by hand, which another test holds against the template."""
+
+
 def test_the_pages_are_what_the_code_says() -> None:
     stored = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
     made = files()
     assert {name for name in made if made[name] != stored.get(name)} == set(), f"run `{COMMAND}`"
-    assert stored.keys() == made.keys()
+    assert stored.keys() - WRITTEN == made.keys()
 
 
 @LANGUAGES

@@ -210,6 +210,8 @@ def test_where_discord_is_off_everything_says_so(house: House) -> None:
     (check,) = house.got("/discord")["checks"]
     assert (check["name"], check["state"]) == ("discord", "problem")
     for path in ("/discord/commands", "/discord/invite"):
-        assert "docs/discord.md" in problem(house.call("GET", path), 404)["cure"]
+        assert (
+            "docs/how-to/set-up-a-discord-bot.md" in problem(house.call("GET", path), 404)["cure"]
+        )
     said = {"id": "1", "channel_id": "2", "author": HANA}
     problem(house.call("POST", "/discord/messages", said), 404)

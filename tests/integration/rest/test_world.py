@@ -11,7 +11,10 @@ def test_an_agent_is_bound_once_and_seen_in_its_world(house: House) -> None:
     path = f"/agents/{agent}/world"
     kingdom = ReferenceWorld(SystemClock())  # type: ignore[arg-type]  # only its time is asked for
     body = {"world_id": "kingdom", "keys": [kingdom.key.public_key], "role": "LIBRARIAN"}
-    assert problem(house.call("PUT", path, body), 403)["cure"] == "see docs/world.md"
+    assert (
+        problem(house.call("PUT", path, body), 403)["cure"]
+        == "see docs/how-to/connect-an-agent-to-a-world.md"
+    )
     assert house.runtime.secrets is not None
     house.furnish(world=WorldLink(kingdom.envelopes, kingdom, house.runtime.secrets))
     problem(house.call("GET", path), 404)

@@ -45,7 +45,7 @@ def _search(
         raise Invalid(
             f"web.search.kind must be {_BRAVE} or {_SEARXNG}",
             field="web.search.kind",
-            cure="correct it; docs/web.md says what each needs",
+            cure="correct it; docs/how-to/let-agents-read-web-pages.md says what each needs",
         )
     if kind == _BRAVE and not key:
         return None

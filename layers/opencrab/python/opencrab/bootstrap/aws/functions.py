@@ -175,7 +175,7 @@ def worker(jobs: tuple[BackgroundJob[Runtime, Any], ...] = ()) -> "Worker":
     place = aws_setting(configured, "secrets")
     secrets = LaterSecrets(place, clock)
     home = _home(configured, clock, consistent=False, on_turn=journalist.on_turn)
-    advice = f"store {{}} in {place.partition(':')[0]}, as docs/deploy.md says"
+    advice = f"store {{}} in {place.partition(':')[0]}, as docs/how-to/deploy-to-aws.md says"
     stored = home.preferences.get
     models = DeployedModels(lambda: models_of(secrets, stored, clock.now, advice))
     runtime = replace(_runtime(configured, home, clock, models, secrets), jobs=jobs)

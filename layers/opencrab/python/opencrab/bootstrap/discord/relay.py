@@ -37,7 +37,7 @@ def relay(way: "RelayWay") -> None:
         raise Unavailable(
             "the relay needs the bot's token",
             field="DISCORD_TOKEN",
-            cure="set DISCORD_TOKEN; docs/discord.md says where it comes from",
+            cure="set DISCORD_TOKEN; docs/how-to/set-up-a-discord-bot.md says where it comes from",
         )
 
     def presences() -> "tuple[Presence, ...]":

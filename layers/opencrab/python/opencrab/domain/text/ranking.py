@@ -1,7 +1,7 @@
 """Ranking: from what an index found to the order in which it is shown, the same for every index.
 
 A turn of a conversation often answers the one before it, so each hit lends a part of its score to
-its neighbours. How the numbers were found is told in `docs/memory.md`.
+its neighbours. How the numbers were found is told in `docs/benchmarks.md`.
 """
 
 import heapq

@@ -101,7 +101,10 @@ def bind_to_world(runtime: Runtime, agent_id: str, new: NewBinding) -> WorldBind
 def require_world_link(world: WorldLink | None) -> WorldLink:
     """The way to worlds; raises Refused where there is none."""
     if world is None:
-        raise Refused("this installation has no way to worlds", cure="see docs/world.md")
+        raise Refused(
+            "this installation has no way to worlds",
+            cure="see docs/how-to/connect-an-agent-to-a-world.md",
+        )
     return world
 
 
@@ -132,7 +135,10 @@ def receive_world_message(
     """
     link = runtime.world
     if link is None:
-        raise Unavailable("this installation has no way to worlds", cure="see docs/world.md")
+        raise Unavailable(
+            "this installation has no way to worlds",
+            cure="see docs/how-to/connect-an-agent-to-a-world.md",
+        )
     opened = link.envelopes.opened(raw)
     envelope = opened.envelope
     for _ in range(_TRIES):
