@@ -119,7 +119,8 @@ class Deployment:
             if name not in known:
                 raise Unready(
                     f"the template has no parameter {name!r}",
-                    f"choose from {', '.join(sorted(known))}; docs/reference/stack-parameters.md explains them",
+                    f"choose from {', '.join(sorted(known))}; "
+                    "docs/reference/stack-parameters.md explains them",
                 )
 
     def outputs(self, sam: str, place: Place) -> dict[str, str] | None:

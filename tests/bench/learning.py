@@ -128,15 +128,15 @@ def main() -> None:
 
 _INTRODUCTION = f"""\
 Our way to learn and two others in made-up worlds whose truth is known (`tests/bench/learning.py`,
-{NIGHTS} nights of {TURNS} turns each; [the statistics](explanation/learning-statistics.md)). Not timed: the same
-seeds give the same figures everywhere.
+{NIGHTS} nights of {TURNS} turns each); [the statistics](explanation/learning-statistics.md) explain the
+methods. Not timed: the same seeds give the same figures everywhere.
 
 A world has five models, of which the best cannot be paid for all turns and which sometimes fail to
 answer; three types of task; 20 skills, of which 5 help and 5 harm by 12 to 25 points and 10 do
 nothing, and of which some of each kind make models act more often; signals that are noisy, and
 missing in about a third of the turns; models that praise themselves, some more than others, or
-(*grades lie*, `--lying`) the more the worse they are. `engine/simulation/learning/trial.py` runs the product's
-own nightly functions in them.
+(*grades lie*, `--lying`) the more the worse they are. `engine/simulation/learning/trial.py` runs
+the product's own nightly functions in them.
 
 The two other ways get the same questions and the same hard budget. *Always the best so far* gives
 all twenty skills at once and drops what lies below the mean after 20 judged turns; *by self-grades*

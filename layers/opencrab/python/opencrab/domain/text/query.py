@@ -1,7 +1,7 @@
 """Questions: what of a query is looked for, in Japanese and in English.
 
-The method was measured on real conversations (`docs/benchmarks.md` has the table): whole questions are
-welcome, since what they have in common with all other questions is left out here.
+The method was measured on real conversations (`docs/benchmarks.md` has the table): whole questions
+are welcome, since what they have in common with all other questions is left out here.
 """
 
 import re

@@ -80,7 +80,8 @@ def require_discord(discord: Discord | None) -> Discord:
     if discord is None:
         raise NotFound(
             "Discord is switched off here",
-            cure="set gateway.discord.enabled and its keys; docs/how-to/set-up-a-discord-bot.md says how",
+            cure="set gateway.discord.enabled and its keys; "
+            "docs/how-to/set-up-a-discord-bot.md says how",
         )
     return discord
 

@@ -51,7 +51,7 @@ class EventsQuery(Value, defer_build=False):
     )
     format: Literal["opencrab", "agui"] = Field(
         default="opencrab",
-        description="`agui`: the events of a WebSocket, as docs/explanation/live-events.md has them",
+        description="`agui`: the events of a WebSocket, see docs/explanation/live-events.md",
     )
 
 
