@@ -128,7 +128,7 @@ def main() -> None:
 
 _INTRODUCTION = f"""\
 Our way to learn and two others in made-up worlds whose truth is known (`tests/bench/learning.py`,
-{NIGHTS} nights of {TURNS} turns each); [the statistics](explanation/learning-statistics.md) explain the
+{NIGHTS} nights of {TURNS} turns each); [statistics](explanation/learning-statistics.md) has the
 methods. Not timed: the same seeds give the same figures everywhere.
 
 A world has five models, of which the best cannot be paid for all turns and which sometimes fail to

@@ -15,7 +15,7 @@ POLLED_QUEUES = 5
 STREAM_READERS = 2
 
 ASKED_FOR = {
-    "template.WorldGatewayFunctionMessage": "off by default, and explanation/worlds.md has the cost",
+    "template.WorldGatewayFunctionMessage": "off by default; explanation/worlds.md has the cost",
 }
 """Event sources of parts that most installations never switch on: not counted among the few."""
 
