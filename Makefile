@@ -81,7 +81,7 @@ mutants: .venv/.dev ## Seed faults and see whether a test notices
 docs: .venv/.dev .venv-docs/.ready ## Write the reference and build the site (site/)
 	@$(BIN)/python -m tests.docs.glossary
 	@$(BIN)/python -m tests.docs.reference.pages
-	@.venv-docs/bin/mkdocs build --quiet --strict $(ARGS)
+	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet --strict $(ARGS)
 
 # Runs alone, so that nothing else disturbs the clock.
 bench: .venv/.dev ## Measure speed against the budgets
