@@ -43,11 +43,14 @@ class Commands:
 
     def named(self, name: str, kind: int, guild_id: str | None) -> dict[str, Any] | None:
         """The command of this name that a user in this server would be offered."""
-        for scope in (guild_id or EVERYWHERE, EVERYWHERE):
-            for each in self._scopes.get(scope, []):
-                if (each["name"], each["type"]) == (name, kind):
-                    return each
+        for each in self.listed(guild_id):
+            if (each["name"], each["type"]) == (name, kind):
+                return each
         return None
+
+    def listed(self, guild_id: str | None) -> list[dict[str, Any]]:
+        """What a user in this server is offered."""
+        return [*self._scopes.get(guild_id or EVERYWHERE, []), *self._scopes.get(EVERYWHERE, [])]
 
     @property
     def is_empty(self) -> bool:

@@ -45,7 +45,7 @@ def body(
         return {**told, "user": person.user}
     guild = {"id": place.guild_id, "locale": "en-US", "features": []}
     there = {"guild_id": place.guild_id, "guild": guild, "guild_locale": "en-US"}
-    return {**told, **there, "member": _member(person)}
+    return {**told, **there, "member": member(person)}
 
 
 def command(
@@ -103,8 +103,8 @@ def _option(name: str, value: Any, is_focused: bool) -> dict[str, Any]:  # noqa:
 def _channel(place: Place) -> dict[str, Any]:
     if place.guild_id is None:
         return {"id": place.channel_id, "type": 1, "flags": 0}
-    name = f"channel-{place.channel_id[-3:]}"
-    return {"id": place.channel_id, "type": 0, "name": name, "guild_id": place.guild_id}
+    here = {"name": place.shown_name, "guild_id": place.guild_id}
+    return {"id": place.channel_id, "type": 0, **here}
 
 
 def _owners(place: Place, person: Person) -> dict[str, str]:
@@ -113,7 +113,8 @@ def _owners(place: Place, person: Person) -> dict[str, str]:
     return {"0": place.guild_id or "0"}
 
 
-def _member(person: Person) -> dict[str, Any]:
+def member(person: Person) -> dict[str, Any]:
+    """Discord's member object: what somebody is in a server."""
     return {
         "user": person.user,
         "roles": list(person.roles),

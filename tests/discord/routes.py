@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tests.discord import spec
+from tests.discord import payloads, spec
 from tests.discord.commands import Commands
 from tests.discord.refusals import Refusal, invalid, not_found
 from tests.discord.request import Answer, Request
@@ -18,7 +18,7 @@ from tests.discord.rules import (
     check_modal,
     check_post,
 )
-from tests.discord.state import Interaction, Person
+from tests.discord.state import Interaction, Person, Place
 from tests.discord.world import Draft, World
 
 
@@ -215,7 +215,8 @@ def _guild(call: Call) -> Answer:
 
 def _member(call: Call) -> Answer:
     _guild(call)
-    return Answer(200, {"user": call.bot.user, "roles": [], "permissions": "277025770560"})
+    person = call.world.people.get(call.parameters["user_id"], call.bot)
+    return Answer(200, {**payloads.member(person), "permissions": "277025770560"})
 
 
 def _roles(call: Call) -> Answer:
@@ -229,17 +230,17 @@ def _channels(call: Call) -> Answer:
     _guild(call)
     guild_id = call.parameters["guild_id"]
     places = [each for each in call.world.places.values() if each.guild_id == guild_id]
-    return Answer(200, [_channel_of(each.channel_id, guild_id) for each in places])
+    return Answer(200, [_channel_of(each) for each in places])
 
 
 def _channel(call: Call) -> Answer:
     place = call.world.place(call.parameters["channel_id"])
-    return Answer(200, _channel_of(place.channel_id, place.guild_id))
+    return Answer(200, _channel_of(place))
 
 
 def _gateway(call: Call) -> Answer:
     left = {"total": 1000, "remaining": 999, "reset_after": 14400000, "max_concurrency": 1}
-    told = {"url": "wss://gateway.discord.gg", "shards": 1, "session_start_limit": left}
+    told = {"url": call.world.gateway_url, "shards": 1, "session_start_limit": left}
     return Answer(200, told)
 
 
@@ -248,10 +249,23 @@ def _guild_of(call: Call, guild_id: str) -> dict[str, Any]:
     return {"id": guild_id, "name": name, "owner": False, "permissions": "277025770560"}
 
 
-def _channel_of(channel_id: str, guild_id: str | None) -> dict[str, Any]:
-    if guild_id is None:
-        return {"id": channel_id, "type": 1}
-    return {"id": channel_id, "type": 0, "name": f"channel-{channel_id[-3:]}", "guild_id": guild_id}
+def _channel_of(place: Place) -> dict[str, Any]:
+    if place.guild_id is None:
+        return {"id": place.channel_id, "type": 1}
+    return {
+        "id": place.channel_id,
+        "type": 0,
+        "name": place.shown_name,
+        "guild_id": place.guild_id,
+        "parent_id": None,
+        "position": 0,
+        "permission_overwrites": [],
+        "topic": None,
+        "last_message_id": None,
+        "rate_limit_per_user": 0,
+        "flags": 0,
+        "nsfw": False,
+    }
 
 
 _CALLBACK = "/interactions/{interaction_id}/{interaction_token}/callback"

@@ -54,6 +54,12 @@ class Place:
     guest: bool = False
     can_view: bool = True
     can_send: bool = True
+    name: str | None = None
+
+    @property
+    def shown_name(self) -> str:
+        """What stands behind the # of a channel."""
+        return self.name or f"channel-{self.channel_id[-3:]}"
 
     @property
     def context(self) -> int:
@@ -93,6 +99,7 @@ class Message:
     deleted: bool = False
     past: list[dict[str, Any]] = field(default_factory=list)
     reactions: list[str] = field(default_factory=list)
+    mentions: tuple[Person, ...] = ()
 
     @property
     def is_loading(self) -> bool:
@@ -124,7 +131,7 @@ class Message:
             "components": _numbered(self.components),
             "attachments": [_attachment(each, self.channel_id) for each in self.files],
             "flags": self.flags,
-            "mentions": [],
+            "mentions": [each.user for each in self.mentions],
             "mention_roles": [],
             "mention_everyone": False,
             "pinned": False,

@@ -45,8 +45,10 @@ class World:
         self.bots = bots
         self.lock = RLock()
         self.race_seconds = RACE
+        self.gateway_url = "wss://gateway.discord.gg"
         self.places: dict[str, Place] = {}
         self.guilds: dict[str, str] = {}
+        self.people: dict[str, Person] = {}
         self.messages: dict[str, Message] = {}
         self.interactions: dict[str, Interaction] = {}
         self._nonces: dict[tuple[str, str | int], Message] = {}
@@ -200,7 +202,11 @@ class World:
     def say(self, place: Place, person: Person, text: str) -> Message:
         """An ordinary message of somebody."""
         with self.lock:
-            return self._new(place, person, Draft({"content": text}))
+            self.people[person.id] = person
+            message = self._new(place, person, Draft({"content": text}))
+            bots = self.bots.values()
+            message.mentions = tuple(bot for bot in bots if f"<@{bot.id}>" in text)
+            return message
 
     def _new(
         self, place: Place, author: Person, draft: Draft, interaction: Interaction | None = None

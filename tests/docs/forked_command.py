@@ -2,7 +2,8 @@
 
 A page has a dozen commands, and to load the program takes most of what each of them needs. A shell
 function of that name hands the streams of the shell to the process that forks; `opencrab up` is not
-touched, since make starts it.
+touched, since make starts it, and neither is the relay, which runs beside other commands until its
+terminal interrupts it.
 """
 
 import json
@@ -27,6 +28,8 @@ with socket.socket(socket.AF_UNIX) as asked:
     sys.exit(int(asked.recv(16)))
 """
 
+_TAKE = 'if [ "$2" = relay ]; then command opencrab "$@"; else {}; fi;'
+
 
 @contextmanager
 def forked_command() -> Iterator[dict[str, str]]:
@@ -39,7 +42,7 @@ def forked_command() -> Iterator[dict[str, str]]:
         Thread(target=_serve, args=(listening,), daemon=True).start()
         command = f'"{sys.executable}" -SE "{program}" "{address}" "$@"'
         try:
-            yield {"BASH_FUNC_opencrab%%": f"() {{ {command}; }}"}
+            yield {"BASH_FUNC_opencrab%%": f"() {{ {_TAKE.format(command)} }}"}
         finally:
             listening.shutdown(socket.SHUT_RDWR)
 

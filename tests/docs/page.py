@@ -3,7 +3,7 @@
 A ```console block is a terminal: a line that begins with `$ ` is a command, one that begins with a
 program's own prompt is an answer to that program, `^C` is Ctrl-C; all other lines are output. A
 command that ends with a backslash goes on in the next line. A line `...` stands for any lines. A
-```discord block is a command that somebody sends on Discord, and what is shown there afterwards.
+```discord block is something that is typed on Discord, and what is shown there afterwards.
 Blocks of any other kind are not run.
 """
 

@@ -11,7 +11,7 @@ from tests.docs.varying import Comparison
 from tests.docs.workplace import Workplace
 
 Play = Callable[[str], list[str]]
-"""What shows a command on Discord: it answers the lines that are seen there."""
+"""What is typed on Discord, to the lines that are seen there afterwards."""
 
 TypeIn = Callable[[tuple[str, ...]], list[str]]
 

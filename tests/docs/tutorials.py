@@ -10,9 +10,11 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from tests.conftest import ROOT
+from tests.docs.discord_play import DiscordPlay
 from tests.docs.page import read_page
 from tests.docs.reader import Reader
 from tests.docs.workplace import workplace
@@ -20,7 +22,7 @@ from tests.docs.workplace import workplace
 INSTALLING_SECONDS = 900.0
 PAGES = tuple(
     ROOT / f"{name}{suffix}"
-    for name in ("README", "docs/tutorial/first-agent")
+    for name in ("README", "docs/tutorial/first-agent", "docs/tutorial/first-discord-bot")
     for suffix in (".md", ".ja.md")
 )
 
@@ -29,10 +31,16 @@ def follow(
     path: Path, folder: Path, *, is_fresh: bool = False, more: Mapping[str, str] | None = None
 ) -> Reader:
     """Follow one page in an empty folder; the reader knows what came of it."""
-    with workplace(folder, is_fresh=is_fresh) as place:
-        reader = Reader(read_page(path), place, more=dict(more or {}))
+    page = read_page(path)
+    with workplace(folder, is_fresh=is_fresh) as place, ExitStack() as opened:
+        reader = Reader(page, place, more=dict(more or {}))
         if is_fresh:
             reader.seconds = INSTALLING_SECONDS
+        if any(block.kind == "discord" for block in page.blocks):
+            discord = opened.enter_context(DiscordPlay(place.port, page.language))
+            reader.more |= discord.environment
+            reader.play = discord.play
+            opened.callback(lambda: reader.differences.extend(discord.complaints))
         reader.follow()
     return reader
 

@@ -17,6 +17,9 @@ SHOWN_FOLDER, SHOWN_ADDRESS = "/home/you/opencrab", "127.0.0.1:8080"
 _LENT = ("Makefile", "config", "docs", "functions", "infra", "layers", "skills", ".venv")
 _DATED = ("pyproject.toml", "requirements")
 _NOWHERE = "http://127.0.0.1:9"
+_NO_PIP = {"BASH_FUNC_pip%%": "() { :; }"}
+"""Into a lent environment nothing is installed."""
+
 _LOCALES = {"en": "en_US.UTF-8", "ja": "ja_JP.UTF-8"}
 
 
@@ -44,6 +47,7 @@ class Workplace:
             "OPENCRAB_GATEWAY__REST__PORT": str(self.port),
             "OPENCRAB_LLM__PROVIDERS__OLLAMA__BASE_URL": _NOWHERE,
             "OPENCRAB_LLM__PROVIDERS__LLAMACPP__BASE_URL": _NOWHERE,
+            **({} if self.is_fresh else _NO_PIP),
         }
 
     def real(self, typed: str) -> str:

@@ -47,7 +47,8 @@ def member_of(user: dict[str, Any] | None, nick: str | None = "花子") -> dict[
 class Gateway:
     """Discord, to a relay; it forgets sessions at once, and may refuse whoever comes by a code."""
 
-    def __init__(self, *, refuses: int | None = None) -> None:
+    def __init__(self, *, refuses: int | None = None, bot: Mapping[str, Any] | None = None) -> None:
+        self._bot = user(BOT, "opencrab", bot=True) if bot is None else bot
         self.messages: list[dict[str, Any]] = []
         self.asked: list[str] = []
         self.connections = 0
@@ -72,6 +73,15 @@ class Gateway:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
         self._loop.close()
+
+    @property
+    def websocket_url(self) -> str:
+        """The address of the connection that a relay holds open."""
+        return self.url.replace("http", "ws") + "/ws/"
+
+    def tell(self, name: str, data: Mapping[str, Any]) -> None:
+        """One event, told by a program that is not asynchronous."""
+        asyncio.run_coroutine_threadsafe(self.dispatch(name, data), self._loop).result(10)
 
     def write(self, message_id: str, content: str, **changes: Any) -> dict[str, Any]:
         """A message by somebody; whoever is connected does not hear of it."""
@@ -128,8 +138,9 @@ class Gateway:
         self.asked.append(request.path_qs)
         if path == "/gateway/bot":
             limits = {"total": 9, "remaining": 9, "reset_after": 1, "max_concurrency": 1}
-            url = self.url.replace("http", "ws") + "/ws/"
-            return web.json_response({"url": url, "shards": 1, "session_start_limit": limits})
+            return web.json_response(
+                {"url": self.websocket_url, "shards": 1, "session_start_limit": limits}
+            )
         if path == f"/channels/{HERE}":
             return web.json_response(
                 {"id": HERE, "type": 0, "guild_id": GUILD, "name": "crabs", "position": 0,
@@ -181,11 +192,11 @@ class Gateway:
     def _ready(self) -> dict[str, Any]:
         return {
             "v": 10,
-            "user": user(BOT, "opencrab", bot=True) | {"mfa_enabled": False, "verified": True},
+            "user": {**self._bot, "mfa_enabled": False, "verified": True},
             "guilds": [],
             "session_id": "s",
-            "resume_gateway_url": self.url.replace("http", "ws") + "/ws/",
-            "application": {"id": BOT, "flags": 0},
+            "resume_gateway_url": self.websocket_url,
+            "application": {"id": self._bot["id"], "flags": 0},
             "shard": [0, 1],
         }
 
