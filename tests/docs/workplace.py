@@ -44,6 +44,7 @@ class Workplace:
             "LANG": _LOCALES[language],
             "LC_CTYPE": "C.UTF-8",
             "VIRTUAL_ENV_DISABLE_PROMPT": "1",
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "OPENCRAB_GATEWAY__REST__PORT": str(self.port),
             "OPENCRAB_LLM__PROVIDERS__OLLAMA__BASE_URL": _NOWHERE,
             "OPENCRAB_LLM__PROVIDERS__LLAMACPP__BASE_URL": _NOWHERE,
