@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from opencrab.domain.value import Language
 from tests.conftest import ROOT
-from tests.docs.reference import actions, cli, configuration, rest
+from tests.docs.reference import actions, cli, configuration, errors, rest
 
 FOLDER = ROOT / "docs" / "reference"
 COMMAND = "python -m tests.docs.reference.pages"
@@ -16,6 +16,7 @@ PAGES: dict[str, Callable[[Language], str]] = {
     "actions": actions.page,
     "cli": cli.page,
     "configuration": configuration.page,
+    "errors": errors.page,
     "rest": rest.page,
 }
 

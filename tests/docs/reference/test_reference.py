@@ -1,12 +1,21 @@
-"""The reference has every setting, route, command and action, in each language."""
+"""The reference has everything that the code has, in each language."""
+
+from collections.abc import Callable
 
 import pytest
 
 from opencrab.actions import GROUPS
+from opencrab.domain.errors import Invalid, NoRoom, OpenCrabError
 from opencrab.domain.value import Language
-from tests.docs.reference import cli, configuration, rest
+from tests.docs.reference import cli, configuration, errors, rest
 from tests.docs.reference.pages import COMMAND, FOLDER, PAGES, files
+from tests.docs.reference.section import Section, entries
 from tests.docs.reference.text import sentences
+
+Sections = Callable[[Language], list[Section]]
+
+IN_SECTIONS: dict[str, Sections] = {"errors": errors.sections}
+"""Pages whose every word stands in a TOML file of the same name."""
 
 LANGUAGES = pytest.mark.parametrize("language", list(Language))
 
@@ -62,7 +71,7 @@ def test_every_action_is_there(language: Language) -> None:
     assert not [name for name in names if f"| `{name}` |" not in page]
 
 
-@pytest.mark.parametrize("name", ["configuration", "pages", "rest"])
+@pytest.mark.parametrize("name", ["configuration", "pages", "rest", *IN_SECTIONS])
 def test_what_only_the_reference_says_is_said_in_both_languages(name: str) -> None:
     for about, said in sentences(name).items():
         assert said.keys() == {language.value for language in Language}, about
@@ -74,6 +83,23 @@ def test_nothing_is_described_that_is_not_there() -> None:
     assert set(sentences("configuration")) == described
     operations = {each["operationId"] for each in rest.routes().values()}
     assert set(sentences("rest")) == operations
+
+
+@pytest.mark.parametrize("name", IN_SECTIONS)
+def test_a_page_in_sections_explains_all_that_the_code_has_and_nothing_else(name: str) -> None:
+    needed, written = entries(IN_SECTIONS[name](Language.EN)), set(sentences(name))
+    missing, superfluous = needed - written, written - needed
+    assert not missing, f"add them to {name}.toml, in both languages"
+    assert not superfluous, f"remove them from {name}.toml"
+
+
+def test_the_page_of_errors_has_the_kinds_codes_and_statuses_that_there_are() -> None:
+    assert {OpenCrabError, NoRoom, Invalid} < set(errors.kinds())
+    assert set(errors.other_codes()) == {"internal", "method-not-allowed"}
+    assert errors.notices()["failed"] == {"failed", "idle"}
+    assert {"turn", "session:ID", "units"} < set(errors.budget_fields().values())
+    assert {1003, 1008, 1013} < errors.close_codes()
+    assert {0, 1, 2, 130} < errors.exit_codes()
 
 
 def test_each_command_is_described_in_japanese() -> None:
