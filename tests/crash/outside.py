@@ -28,7 +28,7 @@ PRICE = Price(input_per_million=1_000_000, output_per_million=2_000_000)
 OUTPUT_TOKENS = 20
 _OWN_CALL = re.compile(r"c\d+_\d+")
 _SERVED = re.compile(r"\[(?:Task|Goal|目標) (G\d+(?:-T\d+)?)(?:「.*」のタスク (G\d+-T\d+))?")
-_ALL_OVER = ("Every task is over", "すべてのタスクが終わりました")
+_ALL_OVER = ("All tasks have ended", "すべてのタスクが終わりました")
 
 
 @dataclass(frozen=True)

@@ -188,8 +188,8 @@ def test_a_report_tells_no_more_of_one_that_is_retired(home: House) -> None:
     lived(home, 3, good=True)
     night(home)
     english, japanese = told(home, "2026-01-06"), told(home, "2026-01-06.ja")
-    assert "Experiences that searches found in the last 30 days: 1." in english
-    assert "never of use: 0, a junk rate of 0 %" in english
+    assert "Experiences found by searches in the last 30 days: 1." in english
+    assert "never helpful: 0, a junk rate of 0 %" in english
     assert "見つかった経験は 1 件。うち 0 件" in japanese
 
 

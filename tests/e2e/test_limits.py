@@ -124,7 +124,7 @@ def test_a_turn_that_kills_three_workers_fails_loudly_and_is_kept_for_the_operat
     ended = house.turn(turn.id)
     assert ended.status is TurnStatus.FAILED
     assert [line.text for line in house.lines()] == [
-        "I am sorry: three attempts made no progress, so I ended this answer."
+        "I am sorry, I stopped: repeated attempts made no progress."
     ]
     ((body, reason),) = house.home.turns.dead(10)
     assert turn.id in body
@@ -140,7 +140,7 @@ def test_a_turn_that_kills_three_workers_fails_loudly_and_is_kept_for_the_operat
 @pytest.mark.parametrize(
     ("language", "words"),
     [
-        (Language.EN, "I stopped after the limit of 4 model calls for one turn."),
+        (Language.EN, "I stopped: this turn reached its limit of 4 model calls."),
         (Language.JA, "考える回数の上限(4回)に達したため"),
     ],
 )

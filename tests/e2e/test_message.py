@@ -74,7 +74,7 @@ def test_the_owners_stop_ends_a_running_turn_before_its_next_call(house: House) 
     assert house.turn(turn.id).status is TurnStatus.STOPPED
     assert house.provider.bill.received == 1
     assert house.home.files.list("crab") == ()
-    assert [line.text for line in house.lines()] == ["I stopped because I was told to."]
+    assert [line.text for line in house.lines()] == ["I stopped, as requested."]
 
 
 def test_a_stopped_turn_does_not_hold_up_the_next_message(house: House) -> None:
@@ -126,7 +126,7 @@ def test_an_agent_that_retires_before_its_turn_says_only_that(house: House) -> N
     house.home.agents.save(agent.replaced(status=AgentStatus.RETIRED))
     house.work()
     assert house.statuses(turns) == [TurnStatus.STOPPED]
-    assert [line.text for line in house.lines()] == ["This agent has retired."]
+    assert [line.text for line in house.lines()] == ["This agent is retired."]
     assert house.provider.bill.received == 0
     with pytest.raises(Conflict):
         house.say("anybody?", "m2")

@@ -38,7 +38,7 @@ def test_what_an_agent_applied_itself_is_rolled_back_by_the_night_when_quality_f
     (back,) = _night(home).adjustments
     assert (back.state, back.ended_by) == (AdjustmentState.ROLLED_BACK, "daily-2026-01-07")
     assert mind(home).mixes == ()
-    assert "taken back by itself" in told(home, "2026-01-07")
+    assert "rolled back automatically" in told(home, "2026-01-07")
 
 
 def test_a_model_that_has_no_answers_any_more_is_worth_nothing(home: House) -> None:
@@ -76,7 +76,7 @@ def test_a_mix_that_tries_out_is_watched_for_a_week_unless_its_owner_allows_less
     home.clock.advance(86_400)
     assert [each.reason for each in _night(home).standstills] == ["watched"]
     assert mind(home).mixes == first
-    assert "its turns are watched" in told(home, "2026-01-06")
+    assert "is still being observed" in told(home, "2026-01-06")
     _let(home, explore=0)
     lived(home, 1, good=True, model="cheap")
     home.clock.advance(86_400)
@@ -239,7 +239,7 @@ def test_without_trials_nothing_stays_a_candidate_or_waits_but_what_is_pinned(ho
     assert standing == {"kept": "candidate", "tried": "active", "queued": "active"}
     assert {each.reason for each in _changes(home)} == {"no_trials"}
     assert not any(each.on_trial for each in mind(home).skills if each.name != "kept")
-    assert "there are no trials any more" in told(home, "2026-01-05")
+    assert "trials are disabled" in told(home, "2026-01-05")
     assert "試用そのものが行われなくなった" in told(home, "2026-01-05.ja")
 
 

@@ -61,8 +61,8 @@ def test_what_real_turns_found_and_never_used_is_proposed_to_go_in_nobodys_words
     assert (made.subject, made.state, made.after) == (name, PROPOSED, {"remark": "retire"})
     assert (made.reason, made.evidence) == ("never_of_use", {"found": 3, "useful": 0})
     english, japanese = told(home, "2026-01-05"), told(home, "2026-01-05.ja")
-    assert "an experience: recalled → recall it no more (proposed)" in english
-    assert "last 30 days: 1. Found three times or more, without 30 days between, and" in english
+    assert "an experience: recalled → stop recalling it (proposed)" in english
+    assert "last 30 days: 1. Found three times or more, without a gap of 30 days, and" in english
     assert "見つかった経験は 1 件。うち 1 件は30日を超える間を空けずに" in japanese
     assert "経験: 思い出す → 今後は思い出さないことを提案(提案)" in japanese
     assert "検索で 3 回見つかり、役立ったのは 0 回" in japanese
@@ -130,7 +130,7 @@ def test_of_two_that_say_the_same_the_less_useful_goes_and_other_pairs_stay(
     assert (made.subject, made.after) == (first, {"remark": "merge", "other": second})
     assert made.evidence.pop("alike") >= 0.75
     assert made.evidence == {"found": 0, "useful": 0, "other_found": 2, "other_useful": 2}
-    assert "of the words are the same" in told(home, "2026-01-05")
+    assert "of the words match" in told(home, "2026-01-05")
     assert "同じ内容の別の経験だけを残す" in told(home, "2026-01-05.ja")
     done = follow_proposal(home.runtime, "crab", made.id, "owner")
     assert done.after == {"status": "archived", "other": second}
@@ -139,7 +139,7 @@ def test_of_two_that_say_the_same_the_less_useful_goes_and_other_pairs_stay(
     }
     assert gone == {first}
     assert night(home) == ()
-    assert "an experience: recalled → recalled no more (done)" in told(home, "2026-01-06")
+    assert "an experience: recalled → no longer recalled (applied)" in told(home, "2026-01-06")
     assert "経験: 思い出す → 思い出さない(実施)" in told(home, "2026-01-06.ja")
 
 

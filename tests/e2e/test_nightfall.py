@@ -63,7 +63,7 @@ def test_what_cannot_be_looked_at_harms_nobody(home: House) -> None:
     home.clock.advance(86_400)
     looked = review_agent_now(home.runtime, "crab", "daily")
     assert (looked.turns, looked.adjustments, looked.junk.rate) == (0, (), None)
-    assert "Too little data: no turn was judged yet." in told(home, "2026-01-05")
+    assert "Not enough data: no turn has been evaluated yet." in told(home, "2026-01-05")
     assert "評価できたターンがまだありません" in told(home, "2026-01-05.ja")
     given_back = run_nightly_review(
         home.runtime, Delivery("", "", "r", 1), Pace(stopping=lambda: True)

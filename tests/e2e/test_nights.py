@@ -78,9 +78,9 @@ def test_the_report_answers_in_both_languages(home: House) -> None:
         "No model was called",
         "The goal is 70 %",
         "`fake:dear`: 50 % (30 to 70), 60 turns: below the goal",
-        "skill `good`: on trial → active (done), since it helps; +100 points (67 to 100)",
+        "skill `good`: on trial → active (applied). Reason: it helps; +100 points (67 to 100)",
         "a junk rate of 50 %",
-        "conversation/chat: unchanged, since",
+        "conversation/chat: unchanged. Reason:",
     ):
         assert text in english
     for text in ("はい。" if looked.spent_micro_usd else "費用はかかっていません", "目標は 70 %"):
@@ -131,7 +131,7 @@ def test_a_mix_whose_quality_falls_is_taken_back_and_not_made_again(home: House)
     assert [each.state.value for each in looked.adjustments] == ["rolled_back"]
     assert looked.adjustments[0].ended_by == "daily-2026-01-07"
     assert mind(home).mixes == ()
-    assert "taken back by itself" in told(home, "2026-01-07")
+    assert "rolled back automatically" in told(home, "2026-01-07")
     assert "自動で元に戻しました" in told(home, "2026-01-07.ja")
     # Days on which it did better than ever change nothing so soon.
     lived(home, 400, good=True, model="cheap")
@@ -175,8 +175,10 @@ def test_a_week_is_told_when_it_is_over(home: House) -> None:
         sleep(home)
     sleep(home, twice=True)
     weekly, japanese = told(home, "2026-W02"), told(home, "2026-W02.ja")
-    assert weekly.startswith("# crab learned this in week 2026-W02\n\n72 turns, 72 of them judged")
-    assert "skill `bad`: on trial → retired (done), since it does harm" in weekly
+    assert weekly.startswith(
+        "# crab: learning report for week 2026-W02\n\n72 turns, 72 of them evaluated"
+    )
+    assert "skill `bad`: on trial → retired (applied). Reason: it is harmful" in weekly
     assert weekly.count("skill `good`") == 1
     assert japanese.startswith("# crab の学習記録 2026-W02 週\n\n72 ターン。")
     assert review_agent_now(home.runtime, "crab", "weekly").done_before
@@ -349,7 +351,7 @@ def test_real_turns_and_what_people_say_of_them_are_learned_from(home: House) ->
     sleep(home, hours=24)
     assert skill(home, "harbours").status == "active"
     report = told(home, "2026-01-05")
-    assert "skill `harbours`: on trial → active (done), since it helps; +100 points" in report
+    assert "skill `harbours`: on trial → active (applied). Reason: it helps; +100 points" in report
     assert "Yes: 0.0" in report
     assert "Yes: 0.0" in told(home, "2026-01-06")
 

@@ -41,7 +41,7 @@ from tests.e2e.wanting import begins, does, gives_up, lives, plans, rows
 from tests.world.reference import ReferenceWorld
 
 NAMES = {Language.EN: "Explore the unknown", Language.JA: "未知を探る"}
-STUCK = {Language.EN: "Tell me how to go on", Language.JA: "どうすればよいか教えてください"}
+STUCK = {Language.EN: "tell me how to proceed", Language.JA: "どうすればよいか教えてください"}
 
 
 RISKY = [{**row, "risk": 0.9} if n == 3 else row for n, row in enumerate(rows(5))]
@@ -134,7 +134,7 @@ def test_a_task_goes_on_in_new_turns_up_to_its_limit(home: House) -> None:
         home.later(1)
     failed = goal(home).stuck
     turns = home.runtime.rules.autonomy.task_turns
-    assert told(home)[0] == f"[G1-T1] FAIL 見る1 / it was not over after {turns} turns"
+    assert told(home)[0] == f"[G1-T1] FAIL 見る1 / it did not finish within {turns} turns"
     assert failed or goal(home).revision > 1
 
 
@@ -336,11 +336,9 @@ def test_one_that_waits_for_its_owner_for_a_day_sleeps_until_the_goal_goes_on(
     assert spoken == "できません"
     pause = goal(home).pause
     assert pause is not None
-    assert "refused" in pause.reason
-    assert (
-        asked
-        == f"[G1] {'I cannot go on. See why, and tell me how to.' if tainted else pause.reason}"
-    )
+    assert "rejected" in pause.reason
+    unsaid = "I cannot continue. Please read the reason and tell me how to proceed."
+    assert asked == f"[G1] {unsaid if tainted else pause.reason}"
     for hours, vain in ((23, False), (1, True)):
         home.clock.advance(hours * 3_600)
         assert begins(home, _waits) is vain

@@ -32,8 +32,8 @@ def test_a_model_says_what_the_night_comes_to_and_is_paid_like_every_other(house
     before = home.calls.copy()
     home.work()
     english = told(home, "2026-01-05")
-    title, _, rest = english.partition(f"\n{HEAD}\n\n{SAID}\n\nWorded by `fake:scribe`")
-    assert title.startswith("# crab learned this on 2026-01-05\n\n12 turns")
+    title, _, rest = english.partition(f"\n{HEAD}\n\n{SAID}\n\nWritten by `fake:scribe`")
+    assert title.startswith("# crab: learning report for 2026-01-05\n\n12 turns")
     assert rest.startswith("; the numbers are those below.\n\n## Within the budget?")
     assert english.endswith(f"<!-- OpenCrab: learning report {DAY} -->\n")
     assert "自分の言葉" not in told(home, "2026-01-05.ja")
@@ -58,7 +58,7 @@ def test_the_prompt_is_the_report_alone_and_it_is_fenced(home: House) -> None:
     (said,) = request.turns
     assert isinstance(said, ChatMessage)
     lines = said.text.split("\n")
-    assert lines[:2] == ["Say what this report on 2026-01-05 comes to.", "[report begins]"]
+    assert lines[:2] == ["Summarise this report on 2026-01-05.", "[report begins]"]
     assert lines[-1] == "[report ends]"
     assert all(line.startswith("| ") for line in lines[2:-1])
     assert any(f"`{skill}`" in line for line in lines)
@@ -85,7 +85,7 @@ def test_what_does_not_fit_the_report_is_dropped_and_the_report_says_so(
     review_agent_now(home.runtime, "crab", "daily")
     home.work()
     english = told(home, "2026-01-05")
-    assert f"{HEAD}\n\nNot worded: " in english
+    assert f"{HEAD}\n\nNo summary: " in english
     assert reason in english
     assert text.strip() == "" or text not in english
     (turn,) = turns(home)
@@ -126,7 +126,7 @@ def test_heartbeats_that_used_up_their_share_leave_nothing_for_words(home: House
     review_agent_now(home.runtime, "crab", "daily")
     home.work()
     assert (home.provider.bill.received, agent.answers) == (0, True)
-    assert "Not worded: its share of the day's budget was used up." in told(home, "2026-01-05")
+    assert "No summary: its share of the daily budget is used up." in told(home, "2026-01-05")
 
 
 @pytest.mark.parametrize("late", [False, True])
@@ -137,7 +137,7 @@ def test_a_frozen_agent_asks_no_model(home: House, late: bool) -> None:  # noqa:
     home.home.switches.set("crab", frozen=True)
     home.work()
     assert home.provider.bill.received == 0
-    assert f"{HEAD}\n\nNot worded: the agent is frozen." in told(home, "2026-01-05")
+    assert f"{HEAD}\n\nNo summary: the agent is frozen." in told(home, "2026-01-05")
     assert len(turns(home)) == late
 
 
@@ -154,7 +154,7 @@ def test_nobody_is_asked_where_the_owner_does_not_want_it(home: House) -> None:
     _let(home, home.home.agents.get("crab").agent, worded=False)
     home.work()
     assert home.provider.bill.received == 0
-    assert "Not worded" not in told(home, "2026-01-06")
+    assert "No summary" not in told(home, "2026-01-06")
     assert home.home.facts.page("crab", WORDING) == ()
 
 
@@ -172,7 +172,7 @@ def test_a_worker_that_dies_with_the_answer_in_its_hands_has_paid_and_nobody_ask
     (turn,) = turns(home)
     assert (turn.status, turn.attempts) == (TurnStatus.IDLE, 1)
     assert turn.spent >= home.provider.bill.total > 0
-    assert "nobody pays for it twice" in told(home, "2026-01-05")
+    assert "nothing is paid twice" in told(home, "2026-01-05")
     review_agent_now(home.runtime, "crab", "daily")
     home.later(86_400)
     assert home.provider.bill.received == 1
@@ -226,7 +226,7 @@ def test_a_model_that_does_not_answer_leaves_the_report_as_it_is(home: House) ->
     worded(home, Reply(SAID, fails=(Fault.BLOCKED,) * 9))
     review_agent_now(home.runtime, "crab", "daily")
     home.work()
-    assert "Not worded: no model answered." in told(home, "2026-01-05")
+    assert "No summary: no model answered." in told(home, "2026-01-05")
     assert [each.status for each in turns(home)] == [TurnStatus.FAILED]
 
 

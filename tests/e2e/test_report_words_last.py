@@ -31,7 +31,7 @@ def test_words_that_no_longer_fit_the_numbers_of_a_repeated_night_are_not_shown(
     lived(home, 5, good=False, at=earlier, name="late")
     review_agent_now(home.runtime, "crab", "daily")
     english = told(home, "2026-01-05")
-    assert f"{HEAD}\n\nNot worded: what a model wrote was dropped, as it named" in english
+    assert f"{HEAD}\n\nNo summary: the model's text was dropped: it had" in english
     assert (SAID in english, "17 turns" in english) == (False, True)
 
 
@@ -40,7 +40,7 @@ def test_an_answer_that_its_limit_cut_off_ends_with_its_last_sentence(home: Hous
     review_agent_now(home.runtime, "crab", "daily")
     _answering(home, text="I did well. Quality is at 1", finish="length")
     home.work()
-    assert f"{HEAD}\n\nI did well.\n\nWorded by" in told(home, "2026-01-05")
+    assert f"{HEAD}\n\nI did well.\n\nWritten by" in told(home, "2026-01-05")
 
 
 def test_an_answer_that_was_cut_off_in_its_first_sentence_is_none(home: House) -> None:
@@ -48,7 +48,7 @@ def test_an_answer_that_was_cut_off_in_its_first_sentence_is_none(home: House) -
     review_agent_now(home.runtime, "crab", "daily")
     _answering(home, text="Quality is at 1", finish="length")
     home.work()
-    assert "as it was not plain sentences" in told(home, "2026-01-05")
+    assert "it was not plain sentences" in told(home, "2026-01-05")
 
 
 def test_words_that_are_paid_take_the_place_of_the_line_that_there_are_none(home: House) -> None:
@@ -56,11 +56,11 @@ def test_words_that_are_paid_take_the_place_of_the_line_that_there_are_none(home
     _die_before_done(home)
     home.home.switches.set("crab", frozen=True)
     review_agent_now(home.runtime, "crab", "daily")
-    assert "Not worded: the agent is frozen." in told(home, "2026-01-05")
+    assert "No summary: the agent is frozen." in told(home, "2026-01-05")
     home.home.switches.set("crab", frozen=False)
     home.work()
     assert SAID in told(home, "2026-01-05")
-    assert "Not worded" not in told(home, "2026-01-05")
+    assert "No summary" not in told(home, "2026-01-05")
 
 
 def test_words_that_come_while_a_night_writes_its_report_anew_are_shown(home: House) -> None:
@@ -82,7 +82,7 @@ def test_words_stand_in_the_report_of_the_language_in_which_they_were_asked_for(
     _answering(home, meanwhile=lambda: home.home.agents.save(japanese))
     home.work()
     for _ in range(2):
-        assert f"{HEAD}\n\n{SAID}\n\nWorded by" in told(home, "2026-01-05")
+        assert f"{HEAD}\n\n{SAID}\n\nWritten by" in told(home, "2026-01-05")
         assert HEAD_JA not in told(home, "2026-01-05.ja")
         review_agent_now(home.runtime, "crab", "daily")
 

@@ -209,7 +209,10 @@ def test_where_the_owner_ended_the_trial_of_memories_no_search_hides_any_and_not
     house.clock.advance(86_400)
     (report, japanese) = review_agent_now(house.runtime, "crab", "daily").report
     for path, words in (
-        (report, "memories in searches: hidden in 50 % of turns → hidden in 0 % of turns (done)"),
+        (
+            report,
+            "memories in searches: withheld in 50 % of turns → withheld in 0 % of turns (applied)",
+        ),
         (japanese, "検索で見せる記憶: 50 % のターンで隠す → 0 % のターンで隠す(実施)"),
     ):
         assert words in house.home.files.read("crab", path)[1].decode()

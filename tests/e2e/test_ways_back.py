@@ -134,7 +134,7 @@ def test_a_report_lies_beside_what_somebody_else_wrote_and_says_so(home: House) 
     looked = review_agent_now(home.runtime, "crab", "daily")
     assert (looked.report, looked.problem) == ((f"{path}.night.md", f"{path}.ja.md"), "")
     assert told(home, "2026-01-05") == "my own notes"
-    assert f"`{path}.md` is not a report of the night" in told(home, "2026-01-05.night")
+    assert f"`{path}.md` is not a learning report" in told(home, "2026-01-05.night")
     assert "is not a report" not in told(home, "2026-01-05.ja")
 
 

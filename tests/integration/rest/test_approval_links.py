@@ -70,7 +70,7 @@ def state(house: House, approval: dict[str, Any]) -> tuple[str, str | None]:
 
 @pytest.mark.parametrize(
     ("language", "words"),
-    [("ja", ["承認する", "却下する", "対象"]), ("en", ["Approve", "Reject", "What it touches"])],
+    [("ja", ["承認する", "却下する", "対象"]), ("en", ["Approve", "Reject", "Target"])],
 )
 def test_the_page_shows_what_is_asked_and_to_look_decides_nothing(
     shared: House, language: str, words: list[str]
@@ -144,7 +144,7 @@ def test_a_forged_or_exchanged_link_opens_nothing(shared: House) -> None:
         for decision in (None, "approve"):
             answer = visit(shared, path, decision, follow_redirects=False)
             assert answer.status_code == 403, path
-            assert "This link is not right" in answer.text
+            assert "This link is invalid" in answer.text
     japanese = visit(shared, forged[0], headers={"Accept-Language": "ja"})
     assert "このリンクは正しくありません" in japanese.text
     assert {state(shared, each)[0] for each in (first, second)} == {"pending"}
@@ -184,7 +184,7 @@ def test_a_link_ends_with_its_time_its_key_and_its_approval(house: House) -> Non
     house.furnish(clock=Later(clock, timedelta(minutes=61)))
     for decision in (None, "approve"):
         assert visit(house, short, decision).status_code == 410
-        assert "time of this link is over" in visit(house, short, decision).text
+        assert "This link has expired" in visit(house, short, decision).text
     assert visit(house, long).status_code == 200
     house.runtime.home.keys.revoke(key.id, house.runtime.clock.now())
     for decision in (None, "approve"):

@@ -73,7 +73,7 @@ def test_a_stop_before_a_turn_began_ends_it_without_a_model_call(shared: House) 
     shared.work()
     story = shared.got(f"/turns/{turn_id}")
     assert (story["status"], story["model_calls"]) == ("stopped", 0)
-    assert shared.lines(session_id)[1] == "I stopped because I was told to."
+    assert shared.lines(session_id)[1] == "I stopped, as requested."
 
 
 def test_a_stop_ends_a_running_turn_before_its_next_call(house: House) -> None:

@@ -50,7 +50,7 @@ def status(pupil: Pupil, action: str, name: str) -> object:
 
 
 @pytest.mark.parametrize(
-    ("language", "words"), [(Language.EN, "it is on trial"), (Language.JA, "試行中です")]
+    ("language", "words"), [(Language.EN, "it is on trial"), (Language.JA, "試用中です")]
 )
 def test_the_agent_is_told_that_what_it_learned_is_tried(
     mika: Pupil, language: Language, words: str
@@ -67,7 +67,10 @@ def test_a_skill_on_trial_is_read_but_in_turns_in_which_it_rests(mika: Pupil) ->
     mika.turn = GIVEN
     assert mika.run("use_skill", name="good-questions").success
     mika.turn = HELD
-    for language, words in ((Language.EN, "rests in this turn"), (Language.JA, "このターンでは")):
+    for language, words in (
+        (Language.EN, "is withheld in this turn"),
+        (Language.JA, "このターンでは"),
+    ):
         mika.language = language
         rests = mika.run("use_skill", name="Good Questions")
         assert (rests.success, rests.side_effects) == (False, ())
@@ -116,7 +119,7 @@ def test_beyond_the_places_on_trial_a_skill_is_learned_and_waits(mika: Pupil) ->
     for number in range(2):
         assert status(mika, "create_my_skill", f"s-{number}") == "candidate"
     lived = {"experience": "x", "outcome": "success", "lesson": "y", "skill_name": "s-2"}
-    for language, words in ((Language.EN, "until there is room"), (Language.JA, "空きを")):
+    for language, words in ((Language.EN, "waits for a free trial slot"), (Language.JA, "空きを")):
         mika.language = language
         third = mika.do("learn_from_experience", **lived)
         assert told(third)["status"] == "disabled"

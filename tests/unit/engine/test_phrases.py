@@ -4,6 +4,7 @@ from string import Formatter
 
 import pytest
 
+from opencrab.domain.money.budget import Limits
 from opencrab.domain.value import MESSAGE_BYTES, Language
 from opencrab.engine.phrases import _BUDGETS, _SENTENCES, budget_phrase, phrase
 from tests.cases import for_each
@@ -51,6 +52,39 @@ def test_when_money_ends_people_are_told_which_without_any_id(
     assert _BUDGETS[kind][language] in said
     assert "secret-id" not in said
     assert said.isascii() is (language is Language.EN)
+
+
+@pytest.mark.parametrize(
+    ("scope", "english"),
+    [
+        ("turn", "this answer ($0.25) is used up. Raise it: `opencrab budgets --set turn=0.50`"),
+        ("session:s", "($2.00) is used up. Raise it: `opencrab budgets --set session=4.00`"),
+        ("agent:a", "my day ($1.00) is used up. It is available again after midnight UTC. Raise"),
+        ("agent:a", "`opencrab budgets --set agent_day=2.00`"),
+        ("heartbeat:a", "($0.60) is used up. It is available again after midnight UTC. Raise it"),
+        ("heartbeat:a", "`opencrab budgets --set heartbeat=100`"),
+        ("public:p", "($0.000125) is used up. "),
+        ("public:p", "`opencrab budgets --set public_user_day=0.00025`"),
+        ("installation", "`opencrab budgets --set installation_day=10.00`"),
+    ],
+)
+def test_who_may_know_is_told_how_much_it_was_and_how_to_raise_it(scope: str, english: str) -> None:
+    limits = Limits(
+        turn_micro_usd=250_000,
+        session_micro_usd=2_000_000,
+        heartbeat_percent=60,
+        public_user_day_micro_usd=125,
+    )
+    assert english in budget_phrase(scope, Language.EN, limits)
+    japanese = budget_phrase(scope, Language.JA, limits)
+    assert japanese.rpartition("opencrab ")[2] in budget_phrase(scope, Language.EN, limits)
+    assert "上限を上げるコマンド" in japanese
+
+
+def test_an_agents_own_limit_is_raised_where_it_was_set() -> None:
+    said = budget_phrase("agent:a", Language.EN, Limits(), 30_000)
+    assert "my day ($0.03) is used up." in said
+    assert "day_limit_micro_usd: `opencrab agents edit`" in said
 
 
 @pytest.mark.parametrize("scope", [None, "", "nonsense:x"])

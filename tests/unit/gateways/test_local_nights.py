@@ -70,7 +70,7 @@ def test_the_sweep_sends_agents_into_the_night_and_asks_for_prices_once(house: H
     nights = [each for each in runner._consumers if each._queue is house.runtime.home.nights]
     assert len(nights) == 1
     assert drain(house) == 1
-    assert "3 turns, 3 of them judged" in told(house, "2026-01-05")
+    assert "3 turns, 3 of them evaluated" in told(house, "2026-01-05")
 
 
 def _runner(house: House, price: Callable[[Runtime], int] | None = None) -> Runner:

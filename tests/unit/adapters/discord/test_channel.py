@@ -140,7 +140,7 @@ def test_in_a_channel_the_file_is_explained_in_both_languages(talk: Talk) -> Non
     talk.say(talk.utterance(ENDLESS))
     (message,) = talk.shown()
     assert "全文" in message.content
-    assert "whole text" in message.content
+    assert "full text" in message.content
 
 
 @pytest.mark.parametrize(("language", "label"), [(Language.JA, "承認"), (Language.EN, "Approve")])

@@ -36,7 +36,7 @@ def test_a_panel_shows_how_far_each_task_is() -> None:
         "▰▰▰▰▱▱▱▱▱▱ 40%\n✅ G1-T1 珊瑚を数える\n🔄 G1-T2 Sort them\n❌ G1-T3 Write it down\n"
         "⬜ G1-T4 Tell\n\nresting"
     )
-    assert embed["footer"] == {"text": "カニ · At work"}
+    assert embed["footer"] == {"text": "カニ · Running"}
 
 
 @pytest.mark.parametrize(("language", "word"), [(Language.JA, "完了"), (Language.EN, "Completed")])

@@ -156,7 +156,10 @@ def test_each_fault_of_the_application_is_found_with_its_cure(
 
 def test_a_public_bot_in_every_server_is_a_warning(world: World, portal: Portal) -> None:
     portal.application["bot_public"] = True
-    for language, words in ((Language.EN, "owners and users only"), (Language.JA, "にだけ応答")):
+    for language, words in (
+        (Language.EN, "owners and known users only"),
+        (Language.JA, "にだけ応答"),
+    ):
         listed = checks(world, language=language)["guilds"]
         assert (listed.state, words in listed.what) == ("ok", True)
     world.runtime = replace(world.runtime, community=Community())
@@ -190,7 +193,8 @@ def test_where_the_address_is_not_known_the_endpoint_is_told_as_it_is(
 
 
 @pytest.mark.parametrize(
-    ("trouble", "what"), [(Refused("401"), "token"), (Unavailable("no route"), "reached")]
+    ("trouble", "what"),
+    [(Refused("401"), "token"), (Unavailable("no route"), "connect to Discord")],
 )
 def test_without_a_token_that_works_nothing_else_is_asked(
     world: World, portal: Portal, trouble: OpenCrabError, what: str

@@ -41,7 +41,7 @@ def test_in_private_strangers_are_refused_and_owners_answered(
     assert not asks(listed, GUEST, where)
     assert "オーナーと許可されたユーザー" in listed.texts[-1]
     assert not asks(listed, GUEST, where, locale="en-US")
-    assert "owners and users only" in listed.texts[-1]
+    assert "owners and known users only" in listed.texts[-1]
     assert listed.session() is None
     assert asks(listed, TARO, where)
 

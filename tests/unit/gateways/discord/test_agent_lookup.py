@@ -80,7 +80,7 @@ def test_an_unknown_name_is_told_who_can_be_asked_in_both_languages(stage: Stage
     renamed(stage, "a1", HOSTILE)
     stage.agent("elsewhere")
     stage.place("elsewhere", ELSEWHERE)
-    for language, words in ((Language.EN, "name one of"), (Language.JA, "次の中から")):
+    for language, words in ((Language.EN, "choose one of"), (Language.JA, "次の中から")):
         with pytest.raises(NotFound) as caught:
             found(stage, "nobody", language=language)
         assert words in str(caught.value.cure)

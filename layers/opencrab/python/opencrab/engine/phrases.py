@@ -1,6 +1,7 @@
 """The few sentences that OpenCrab itself says to people, in Japanese and English."""
 
-from opencrab.domain.value import Language
+from opencrab.domain.money.budget import Limits
+from opencrab.domain.value import Language, MicroUsd
 from opencrab.ports.texts import Texts
 
 _SENTENCES = Texts(__file__, "sentences")
@@ -16,9 +17,64 @@ _CURES = Texts(__file__, "cures")
 _WITHOUT_DAYS = {"turn", "session"}
 
 
-def budget_phrase(scope: str | None, language: Language) -> str:
-    """Says to people, who know no scopes, which money has ended and what helps."""
+def budget_phrase(
+    scope: str | None,
+    language: Language,
+    limits: Limits | None = None,
+    own_day: MicroUsd | None = None,
+) -> str:
+    """Says to people, who know no scopes, which money has ended and what helps.
+
+    With `limits`, for who may know them, also how much it was and the command that raises it;
+    `own_day` is the agent's own daily limit, in micro-dollars.
+    """
     kind = (scope or "installation").partition(":")[0]
     kind = kind if kind in _BUDGETS else "installation"
-    cure = _CURES["owner" if kind in _WITHOUT_DAYS else "tomorrow"]
-    return phrase("budget", language, what=_BUDGETS[kind][language], cure=cure[language])
+    what = _BUDGETS[kind][language]
+    cures = [] if kind in _WITHOUT_DAYS else [_CURES["tomorrow"][language]]
+    if limits is not None:
+        what += f" ({_dollars(_limit(kind, limits, own_day))})"
+        cures.append(_raise_command(kind, language, limits, own_day))
+    elif not cures:
+        cures = [_CURES["owner"][language]]
+    return phrase("budget", language, what=what, cure=" ".join(cures))
+
+
+def _raise_command(kind: str, language: Language, limits: Limits, own_day: MicroUsd | None) -> str:
+    """The command that doubles a limit; an agent's own is raised where it was set."""
+    if kind == "agent" and own_day is not None:
+        return _CURES["raise_own"][language]
+    if kind == "heartbeat":
+        doubled = str(min(2 * limits.heartbeat_percent, 100))
+    else:
+        doubled = _dollars(2 * _limit(kind, limits, own_day)).strip("$")
+    return _CURES["raise"][language].format(limit=f"{_NAMES[kind]}={doubled}")
+
+
+_NAMES = {
+    "turn": "turn",
+    "session": "session",
+    "agent": "agent_day",
+    "heartbeat": "heartbeat",
+    "public": "public_user_day",
+    "installation": "installation_day",
+}
+"""How `opencrab budgets` names the limits."""
+
+
+def _limit(kind: str, limits: Limits, own_day: MicroUsd | None) -> MicroUsd:
+    agent_day = limits.agent_day(own_day)
+    return {
+        "turn": limits.turn_micro_usd,
+        "session": limits.session_micro_usd or 0,
+        "agent": agent_day,
+        "heartbeat": agent_day * limits.heartbeat_percent // 100,
+        "public": limits.public_user_day_micro_usd,
+        "installation": limits.installation_day_micro_usd,
+    }[kind]
+
+
+def _dollars(amount: MicroUsd) -> str:
+    """An amount with two decimals, or as many as it needs."""
+    whole, rest = f"{amount / 1_000_000:.6f}".split(".")
+    return f"${whole}.{rest.rstrip('0').ljust(2, '0')}"

@@ -19,7 +19,7 @@ from tests.e2e.house import House
 DAY, EN = "daily-2026-01-05", Language.EN
 PATH, BESIDE = "reports/learning/2026-01-05.md", "reports/learning/2026-01-05.night.md"
 TEXT = "# Mika\n\n12 turns.\n\n## Within the budget?\n\nYes.\n"
-HEAD = "## In its own words"
+HEAD = "## Summary"
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_a_section_is_put_before_all_others_once(report: NightReport) -> None:
     for _ in range(2):
         report.reworked(EN, HEAD, _well)
     title, _, rest = TEXT.partition("## Within")
-    after = f"{title}## In its own words\n\nAll is well.\n\n## Within{rest}"
+    after = f"{title}## Summary\n\nAll is well.\n\n## Within{rest}"
     assert report.written(EN) == after == with_report_section(TEXT, (HEAD, "All is well."))
     assert report.put(EN, TEXT) == PATH
     assert report.written(EN) == TEXT
@@ -46,7 +46,7 @@ def test_a_section_is_put_before_all_others_once(report: NightReport) -> None:
 
 
 def test_a_section_takes_the_place_of_one_with_its_heading(report: NightReport) -> None:
-    report.put(EN, with_report_section(TEXT, (HEAD, "Not worded.")))
+    report.put(EN, with_report_section(TEXT, (HEAD, "No summary.")))
     report.reworked(
         EN, HEAD, lambda rest: f"Well: {rest == TEXT == without_report_section(TEXT, HEAD)}."
     )
@@ -59,7 +59,7 @@ def test_a_report_that_lies_beside_somebody_elses_file_is_found_there(report: Ni
     assert report.put(EN, TEXT) == BESIDE
     report.reworked(EN, HEAD, _well)
     found = report.written(EN)
-    assert found.startswith(f"`{PATH}` is not a report of the night")
+    assert found.startswith(f"`{PATH}` is not a learning report")
     assert "All is well." in found
     assert files.read("mika", PATH)[1] == b"my own notes"
     files.delete("mika", PATH)

@@ -30,7 +30,7 @@ def test_whatever_a_change_can_be_has_words() -> None:
     words = {each.value for each in (*AdjustmentState, *Remark, *SkillStatus)}
     assert kinds | words <= _SENTENCES.keys()
     told = report_phrase("merge", Language.EN, other="x")
-    assert told == "merge it with `x`: both say the same"
+    assert told == "merge it with `x`: their texts are the same"
 
 
 def test_a_reason_without_words_is_told_as_it_is() -> None:

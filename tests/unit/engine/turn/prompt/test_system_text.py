@@ -90,11 +90,11 @@ def test_braces_in_a_purpose_stay_what_they_are(language: Language, words: str) 
 def test_the_facts_of_the_moment_are_said_in_the_agents_language(world: World) -> None:
     mika, ken = (world.work(turn) for turn in world.say("こんにちは"))
     assert volatile_text(mika, mika.look(QUIET)) == (
-        "[状況の控え。誰の発言でもありません] 現在時刻 2026-02-17 09:00 UTC / 経路 rest / "
-        "残りの思考回数 10 / この番の残り予算 $0.50 / models: scripted:rules"
+        "[状況の情報。ユーザーの発言ではありません] 現在時刻 2026-02-17 09:00 UTC / 経路 rest / "
+        "残りのモデル呼び出し 10回 / このターンの残り予算 $0.50 / models: scripted:rules"
     )
     assert volatile_text(ken, ken.look(QUIET)) == (
-        "[Facts of the moment, said by nobody] now 2026-02-17 09:00 UTC / via rest / "
+        "[Context, not from a user] time 2026-02-17 09:00 UTC / channel rest / "
         "model calls left 10 / budget left for this turn $0.50 / models: scripted:rules"
     )
 
@@ -106,7 +106,9 @@ def test_the_facts_of_the_moment_move_on(world: World) -> None:
     assert "09:01 UTC / 経路 webhook:https://example.com/hook" in volatile_text(
         work, work.look(QUIET)
     )
-    assert "残りの思考回数 7 / この番の残り予算 $0.05" in volatile_text(work, work.look(QUIET))
+    assert "残りのモデル呼び出し 7回 / このターンの残り予算 $0.05" in volatile_text(
+        work, work.look(QUIET)
+    )
 
 
 def test_the_models_are_named_by_use_with_those_that_may_be_chosen() -> None:

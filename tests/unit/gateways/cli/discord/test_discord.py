@@ -133,9 +133,9 @@ def test_off_forgets_it_and_goes_with_nothing_else(program: Program, server: Ser
 
 
 def test_an_error_of_the_server_is_a_sentence(program: Program, server: Server) -> None:
-    server.on("GET /discord/invite", problem(404, "Discord is switched off here", cure="set it"))
+    server.on("GET /discord/invite", problem(404, "Discord is disabled", cure="set it"))
     said = program.run("discord", "invite")
-    assert (said.code, said.err) == (1, "opencrab: Discord is switched off here\n  → set it\n")
+    assert (said.code, said.err) == (1, "opencrab: Discord is disabled\n  → set it\n")
 
 
 def relayed(server: Server, data: Path, relay: Callable[[RelayWay], None]) -> Any:

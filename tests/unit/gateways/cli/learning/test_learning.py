@@ -144,7 +144,7 @@ def ada(server: Server) -> None:
                 "64% (50 to 77)",
                 "if always: estimated quality if this model alone had answered every turn",
                 "+2 points (-8 to +12)",
-                "models:conversation.code: proposed\n  none → fast 90%, smart 10%: that is",
+                "models:conversation.code: proposed\n  none → fast 90%, smart 10%: measured",
                 "10% of turns may try a model other than",
             ),
         ),
@@ -259,10 +259,10 @@ def test_changes_are_told_with_their_evidence_and_taken_back(
         (
             "en",
             (
-                "experience:e1: proposed\n  active → retire: searches found it often",
+                "experience:e1: proposed\n  active → retire: it was found often",
                 "found 5 times by searches, helped 0 times",
                 "text: It rained. Take an umbrella.",
-                "experience:e2: proposed\n  active → merge (e1): another experience says the same",
+                "experience:e2: proposed\n  active → merge (e1): another experience has the same",
                 "88% of the words match",
                 "text of the other: It rained.",
             ),
@@ -312,7 +312,7 @@ def test_an_experience_that_is_to_go_is_told_with_its_words(
             (
                 "Ada, 2026-01-04 to 2026-01-04 (UTC): 9 turns, 7 evaluated; spent $0.012 of $1.00",
                 "dry run, nothing was changed. It would do this:",
-                "conversation/code: unchanged (there is too little data)",
+                "conversation/code: unchanged (not enough data)",
                 "+12 points (-3 to +22)",
                 "1 of 40 memories",
                 "3 of 9 experiences found by searches never helped: 33%",

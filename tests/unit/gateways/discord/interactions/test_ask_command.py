@@ -155,9 +155,7 @@ def test_an_agent_is_found_by_name_in_any_width_and_case(stage: Stage) -> None:
     assert stage.said == ["はい、元気です。"]
 
 
-@pytest.mark.parametrize(
-    ("locale", "says"), [("ja", "ここで話せる"), ("en-US", "can be asked here")]
-)
+@pytest.mark.parametrize(("locale", "says"), [("ja", "ここで話せる"), ("en-US", "in this channel")])
 def test_an_unknown_agent_is_answered_with_those_that_can_be_asked(
     stage: Stage, locale: str, says: str
 ) -> None:
@@ -336,7 +334,9 @@ def test_owners_and_users_may_have_something_remembered(stage: Stage, who: dict[
     assert len(memories(stage)) == 1
 
 
-@pytest.mark.parametrize(("locale", "says"), [("ja", "オーナー"), ("en-US", "owner and users")])
+@pytest.mark.parametrize(
+    ("locale", "says"), [("ja", "オーナー"), ("en-US", "owner and known users")]
+)
 def test_others_may_not_have_anything_remembered(stage: Stage, locale: str, says: str) -> None:
     stage.agent("crab")
     stage.does(stage.door.menu("Remember this", "会議は月曜", user=GUEST, locale=locale))
@@ -347,7 +347,7 @@ def test_others_may_not_have_anything_remembered(stage: Stage, locale: str, says
 def test_a_memory_is_told_in_english_too(stage: Stage) -> None:
     stage.agent("crab")
     stage.does(stage.door.menu("Remember this", "会議は月曜", locale="en-US"))
-    assert stage.texts == ["crab remembers now:\n> 花子 wrote on Discord: 会議は月曜"]
+    assert stage.texts == ["crab will remember:\n> 花子 wrote on Discord: 会議は月曜"]
 
 
 @pytest.mark.parametrize("error", [NeverSent("gone"), Unavailable("gone")])
@@ -371,4 +371,4 @@ def test_nobody_is_asked_who_has_retired(stage: Stage) -> None:
 def test_an_english_speaker_is_answered_in_english(stage: Stage) -> None:
     stage.agent("crab", language=Language.EN)
     stage.does(stage.door.menu("Ask about this", "hi", locale="en-US"))
-    assert stage.lines()[0].text == "What do you say to this message? 花子 wrote it:\n> hi"
+    assert stage.lines()[0].text == "What do you think of this message by 花子?\n> hi"

@@ -230,7 +230,7 @@ def test_the_first_thumb_of_each_person_counts(stage: Stage, answered: str) -> N
     ("locale", "says"),
     [
         ("ja", "⚠️ crab が学ぶのは、オーナーと許可されたユーザーの評価からだけです。"),
-        ("en-US", "⚠️ crab learns only from what its owner and users think."),
+        ("en-US", "⚠️ crab learns only from the ratings of its owner and known users."),
     ],
 )
 def test_nothing_is_learned_from_the_public(
@@ -244,7 +244,7 @@ def test_nothing_is_learned_from_the_public(
 def test_thumbs_of_another_channel_are_refused(stage: Stage, answered: str) -> None:
     stage.does(stage.door.press(f"oc:fb:{answered}:u", channel_id="111", locale="en-US"))
     assert learned(stage) == []
-    assert stage.texts == ["⚠️ This was not said here."]
+    assert stage.texts == ["⚠️ This message is not from this channel."]
 
 
 def test_thumbs_where_the_agent_may_not_be_asked_are_refused(stage: Stage, answered: str) -> None:

@@ -129,7 +129,10 @@ def test_the_status_tells_who_is_here_and_how_far_it_has_come(talk: Stage) -> No
     told = do(talk, "session status")
     assert told == "参加者: crab\nターン数: 0 · 段階: 発散\nテーマ: 雨の日"
     english = do(talk, "session status", {"locale": "en-US"})
-    assert english == "Taking part: crab\nTurns: 0 · Phase: gathering ideas\nTheme: 雨の日"
+    assert (
+        english
+        == "Participants: crab\nTurns: 0 · Phase: divergent (gathering ideas)\nTopic: 雨の日"
+    )
 
 
 def test_who_opened_a_session_may_end_it(talk: Stage) -> None:
@@ -162,7 +165,10 @@ def test_the_owner_of_one_agent_sends_no_other_away(talk: Stage) -> None:
     do(talk, "session start", agent="crab")
     do(talk, "session join", {"user": HANA}, agent="squid")
     told = do(talk, "session leave", {"user": HANA, "locale": "en-US"}, agent="crab")
-    assert told == "⚠️ Only crab's owner and users, or who opened this session, may send crab away."
+    assert told == (
+        "⚠️ Only the owner and known users of crab, or the person who opened this session, "
+        "may remove crab."
+    )
     do(talk, "session leave", {"user": HANA}, agent="squid")
     assert agents(talk) == ("crab",)
 
@@ -178,7 +184,7 @@ def test_who_opened_a_session_sends_agents_away(talk: Stage) -> None:
     ("locale", "says"),
     [
         ("ja", "⚠️ squid をこのセッションに入れられるのは、オーナーと許可された"),
-        ("en-US", "⚠️ Only squid's owner and users may bring squid into this session."),
+        ("en-US", "⚠️ Only the owner and known users of squid may add squid to this session."),
     ],
 )
 def test_the_public_brings_nobody_into_the_session_of_others(
@@ -203,8 +209,8 @@ def test_the_public_brings_nobody_into_the_session_of_others(
         ),
         (
             "en-US",
-            "⚠️ Only the owner and users of all agents in a session may give it a theme.\n"
-            "Start it without a theme.",
+            "⚠️ Only the owner and known users of all agents in a session may set its topic.\n"
+            "Start it without a topic.",
         ),
     ],
 )
@@ -253,7 +259,10 @@ def test_nobody_else_ends_it_or_starts_over(talk: Stage, command: str, who: dict
     before = talk.session()
     options = {"agent": "crab"} if command.endswith("start") else {}
     told = do(talk, command, {**who, "locale": "en-US"}, **options)
-    assert told == "⚠️ Only who opened this session, or the owner of all agents in it, may end it."
+    assert (
+        told
+        == "⚠️ Only the person who opened this session, or the owner of all its agents, may end it."
+    )
     assert talk.session() == before
 
 

@@ -158,7 +158,7 @@ def test_who_gave_an_instruction_may_change_it(desk: Stage) -> None:
     ("locale", "says"),
     [
         ("ja", "⚠️ あなたは crab にタスクを頼めなくなりました。\nできるのは取り消しだけです。"),
-        ("en-US", "⚠️ crab takes no tasks from you any more.\nYou can only cancel this one."),
+        ("en-US", "⚠️ You may no longer give crab tasks.\nYou can still cancel this one."),
     ],
 )
 def test_who_is_no_user_any_more_can_only_cancel(desk: Stage, locale: str, says: str) -> None:
@@ -230,7 +230,7 @@ def test_others_may_not_and_only_they_are_told(desk: Stage, what: str, who: dict
     given(desk)
     before = goal(desk)
     assert press(desk, what, **who, locale="en-US") == [
-        "⚠️ Only the owner, or who gave this task, may do this."
+        "⚠️ Only the owner, or the person who gave this task, may do this."
     ]
     assert (desk.discord.told[-1].how, desk.discord.told[-1].message["flags"]) == ("follow_up", 64)
     assert goal(desk) == before
@@ -267,7 +267,7 @@ def test_a_form_steers_an_instruction_once(desk: Stage) -> None:
     raw = desk.door.form("oc:sm:crab:G1", "英語で書いて")
     desk.does(raw)
     desk.does(raw)
-    assert desk.texts == ["crab に伝えました。次の一歩の前に読みます。"] * 2
+    assert desk.texts == ["crab に伝えました。次のステップの前に読みます。"] * 2
     assert heard(desk).count("英語で書いて") == 1
 
 

@@ -103,7 +103,7 @@ def test_the_frozen_and_the_retired_are_told_apart(stage: Stage) -> None:
 def test_who_has_heard_nothing_does_nothing(stage: Stage) -> None:
     stage.agent("crab")
     for person in EVERYBODY:
-        assert fields(answer(stage, "agent state", person)) == {"Now": "Nothing"}
+        assert fields(answer(stage, "agent state", person)) == {"Now": "Idle"}
 
 
 def test_only_the_owner_sees_what_it_heard_thinks_and_does(stage: Stage) -> None:
@@ -115,7 +115,7 @@ def test_only_the_owner_sees_what_it_heard_thinks_and_does(stage: Stage) -> None
     assert owners["最新の思考"] == "鐘を鳴らそう"
     for person in (USER, STRANGER):
         shown = answer(stage, "agent state", person)
-        assert fields(shown) == {"Now": "Waits for an approval"}
+        assert fields(shown) == {"Now": "Waiting for approval"}
         assert SECRET not in told(shown)
 
 

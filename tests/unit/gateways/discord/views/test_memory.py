@@ -123,11 +123,11 @@ def test_what_an_agent_thought_to_itself_is_told_to_the_owner_only(stage: Stage)
     for person in (USER, STRANGER):
         shown = told(answer(stage, "memory search", person, query="わかりました otter"))
         assert all(line.text not in shown for line in thoughts if line.text)
-        assert "inner voice" not in shown
+        assert "thought" not in shown
 
 
 def test_nothing_found_and_nothing_asked_are_told_in_both_languages(stage: Stage) -> None:
-    for language, words in ((Language.EN, "Nothing that fits"), (Language.JA, "該当する")):
+    for language, words in ((Language.EN, "No matches"), (Language.JA, "該当する")):
         assert words in told(
             answer(stage, "memory search", language=language, query="ズワイガニ zzz")
         )

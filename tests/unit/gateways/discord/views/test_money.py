@@ -118,7 +118,7 @@ def test_everything_is_frozen_and_what_stays_so_is_told(stage: Stage) -> None:
     assert "全体を凍結" in told(answer(stage, "freeze", language=Language.JA))
     assert stage.house.home.switches.frozen(INSTALLATION)
     answer(stage, "freeze", agent="crab")
-    assert "whole installation" in told(answer(stage, "unfreeze", agent="crab"))
+    assert "All agents are still frozen" in told(answer(stage, "unfreeze", agent="crab"))
     answer(stage, "freeze", agent="crab")
     assert "crab" in told(answer(stage, "unfreeze"))
     assert not stage.house.home.switches.frozen(INSTALLATION)

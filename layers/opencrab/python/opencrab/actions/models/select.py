@@ -49,7 +49,7 @@ def _version(arguments: SelectLlm, context: ActionContext) -> dict[str, Any]:
     effect=Effect.KEYED,
     sentences=("Think with {model_alias} for {purpose}", "{purpose}に{model_alias}を使う"),
     ja="考えるときに使う言語モデルを用途ごとに選びます。次の思考から有効です。"
-    "duration は this_turn (この番だけ)、this_session (この会話)、permanent (ずっと)。",
+    "duration は this_turn (このターンだけ)、this_session (この会話)、permanent (ずっと)。",
     prepare=_version,
     offered=_may_select,
 )

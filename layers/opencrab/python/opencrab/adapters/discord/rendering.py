@@ -11,6 +11,7 @@ from opencrab.domain.text.message_split import LIMIT, first_message_piece, split
 from opencrab.domain.value import Language
 from opencrab.ports.conversation.channel import Panel, PanelRow
 from opencrab.ports.discord import Attachment, Payload
+from opencrab.ports.texts import Texts
 
 MOST_PIECES = 5
 """Messages that one speech may take; a longer one travels as a file."""
@@ -37,41 +38,7 @@ _MOVES = {
 }
 _STYLES = {"cn": _RED, "re": _GREEN}
 
-Words = Mapping[str, str]
-_WORDS: Mapping[Language, Words] = {
-    Language.JA: {
-        "approve": "承認",
-        "reject": "却下",
-        "file": "-# 全文は添付の answer.md にあります。",
-        "cn": "中止",
-        "pa": "一時停止",
-        "re": "再開",
-        "st": "方向を変える",
-        "pending": "開始待ち",
-        "active": "進行中",
-        "waiting": "承認待ち",
-        "paused": "一時停止中",
-        "completed": "完了",
-        "abandoned": "終了(未完了)",
-        "more": "ほか{count}件",
-    },
-    Language.EN: {
-        "approve": "Approve",
-        "reject": "Reject",
-        "file": "-# The whole text is in answer.md.",
-        "cn": "Cancel",
-        "pa": "Pause",
-        "re": "Resume",
-        "st": "Steer",
-        "pending": "Not begun",
-        "active": "At work",
-        "waiting": "Waiting for approval",
-        "paused": "Paused",
-        "completed": "Completed",
-        "abandoned": "Ended unfinished",
-        "more": "and {count} more",
-    },
-}
+_WORDS = Texts(__file__)
 _MARKED = re.compile(r"([\\`*_~|<>#\[\]()@]|(?<=[a-zA-Z]):(?=//)|^[-+](?=\s)|(?<=\d)\.(?=\s))")
 _UNSEEN = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]")
 
@@ -104,23 +71,27 @@ def messages(utterance: Utterance, reply: InteractionReply | None) -> tuple[Rend
 
 def panel(shown: Panel) -> Payload:
     """How far an instruction is, with what can be done about it."""
-    words, filled = _WORDS[shown.language], min(max(shown.percent, 0), 100) * _CELLS // 100
+    language, filled = shown.language, min(max(shown.percent, 0), 100) * _CELLS // 100
     head = f"{'▰' * filled}{'▱' * (_CELLS - filled)} {shown.percent}%"
     note = f"\n\n{_line(shown.note, 2 * _NAME)}" if shown.note.strip() else ""
     room = _DESCRIPTION - len(head) - _units(note)
     embed = {
         "title": _cut(f"{shown.goal} {_line(shown.name, _NAME)}", _TITLE),
-        "description": f"{head}{_render_task_list(shown.rows, words, room)}{note}",
+        "description": f"{head}{_render_task_list(shown.rows, language, room)}{note}",
         "color": _COLOURS.get(shown.standing, _COLOURS["pending"]),
         "footer": {
             "text": _cut(
-                f"{' '.join(shown.agent_name.split())} · {words.get(shown.standing, '…')}", _FOOTER
+                f"{' '.join(shown.agent_name.split())} · {_standing(shown, language)}", _FOOTER
             )
         },
     }
     moves = () if shown.over else _MOVES.get(shown.standing, ())
     buttons = [
-        _button(words[move], f"oc:{move}:{shown.agent_id}:{shown.goal}", _STYLES.get(move, _PLAIN))
+        _button(
+            _WORDS[move][language],
+            f"oc:{move}:{shown.agent_id}:{shown.goal}",
+            _STYLES.get(move, _PLAIN),
+        )
         for move in moves
     ]
     rows = [{"type": 1, "components": buttons}] if buttons else []
@@ -159,12 +130,16 @@ def _button(label: str, custom_id: str, style: int) -> dict[str, Any]:
 def _localized_text(key: str, reply: InteractionReply | None, between: str) -> str:
     """Words for who asked, or for anybody."""
     languages = tuple(Language) if reply is None else (reply.language,)
-    return between.join(_WORDS[language][key] for language in languages)
+    return between.join(_WORDS[key][language] for language in languages)
 
 
-def _render_task_list(rows: tuple[PanelRow, ...], words: Words, room: int) -> str:
+def _standing(shown: Panel, language: Language) -> str:
+    return _WORDS[shown.standing][language] if shown.standing in _WORDS else "…"
+
+
+def _render_task_list(rows: tuple[PanelRow, ...], language: Language, room: int) -> str:
     """As many tasks as there is room for, each on a line, and how many are left out."""
-    told, more = "", words["more"]
+    told, more = "", _WORDS["more"][language]
     for place, row in enumerate(rows):
         line = f"\n{_MARKS.get(row.status, '•')} {row.label} {_line(row.name, _NAME)}"
         left = f"\n{more.format(count=len(rows) - place)}"

@@ -13,8 +13,11 @@ from opencrab.domain.goals.goal import GOAL, Goal, goal_id_of, goal_key
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.turn.turn import Trigger, Turn
-from opencrab.domain.value import Language
-from opencrab.engine.turn.prompt.surroundings_text import WakingMoment, render_surroundings
+from opencrab.engine.turn.prompt.surroundings_text import (
+    WakingMoment,
+    render_surroundings,
+    waking_text,
+)
 from opencrab.engine.turn.prompt.system_text import instruction_text
 from opencrab.engine.turn.prompt_cache import Surroundings
 from opencrab.engine.turn.work import TurnWork
@@ -118,6 +121,4 @@ def _budget(work: TurnWork, agent: Agent) -> str:
     day = limits.agent_day(agent.day_limit_micro_usd) / _MILLION
     left = max(limits.turn_micro_usd - work.turn.spent, 0) / _MILLION
     share = limits.heartbeat_percent
-    if agent.language is Language.JA:
-        return f"この番の残り ${left:.2f} / 1日 ${day:.2f}、うち自発的な活動は {share}% まで"
-    return f"${left:.2f} left for this turn / ${day:.2f} a day, of which {share}% unasked"
+    return waking_text("budget_left", agent.language, left=left, day=day, share=share)
