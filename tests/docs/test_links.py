@@ -1,5 +1,10 @@
-"""Every relative link of the documents leads to a file that is there, and to a heading of it."""
+"""Every relative link of the documents leads to a file that is there, and to a heading of it.
 
+So does every page that the product names in a message, a setting or a parameter.
+"""
+
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -59,6 +64,24 @@ def test_links_of_the_site_stay_on_it(document: str) -> None:
     places = (link.partition("#")[0] for link in links(page) if not link.startswith(OUTSIDE))
     left = [place for place in places if not (page.parent / place).resolve().is_relative_to(DOCS)]
     assert left == [], "the site has only docs/: name the file as `code` instead"
+
+
+def sources() -> Iterator[Path]:
+    """What the product says, wherever it says it."""
+    yield ROOT / "template.yaml"
+    for folder in ("layers/opencrab/python/opencrab", "config", "infra"):
+        for ending in ("py", "json", "toml", "yaml"):
+            yield from (ROOT / folder).rglob(f"*.{ending}")
+
+
+def test_pages_that_the_product_names_are_there() -> None:
+    named = {
+        found
+        for path in sources()
+        for found in re.findall(r"\bdocs/[\w/.-]+\.md\b", path.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 10
+    assert sorted(each for each in named if not (ROOT / each).is_file()) == []
 
 
 def test_there_are_many_links_to_look_at() -> None:
