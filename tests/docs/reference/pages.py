@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from opencrab.domain.value import Language
 from tests.conftest import ROOT
-from tests.docs.reference import actions, cli, configuration, errors, rest
+from tests.docs.reference import actions, cli, configuration, errors, events, rest
 
 FOLDER = ROOT / "docs" / "reference"
 COMMAND = "python -m tests.docs.reference.pages"
@@ -17,6 +17,7 @@ PAGES: dict[str, Callable[[Language], str]] = {
     "cli": cli.page,
     "configuration": configuration.page,
     "errors": errors.page,
+    "events": events.page,
     "rest": rest.page,
 }
 

@@ -7,14 +7,14 @@ import pytest
 from opencrab.actions import GROUPS
 from opencrab.domain.errors import Invalid, NoRoom, OpenCrabError
 from opencrab.domain.value import Language
-from tests.docs.reference import cli, configuration, errors, rest
+from tests.docs.reference import cli, configuration, errors, events, rest
 from tests.docs.reference.pages import COMMAND, FOLDER, PAGES, files
 from tests.docs.reference.section import Section, entries
 from tests.docs.reference.text import sentences
 
 Sections = Callable[[Language], list[Section]]
 
-IN_SECTIONS: dict[str, Sections] = {"errors": errors.sections}
+IN_SECTIONS: dict[str, Sections] = {"errors": errors.sections, "events": events.sections}
 """Pages whose every word stands in a TOML file of the same name."""
 
 LANGUAGES = pytest.mark.parametrize("language", list(Language))
@@ -100,6 +100,15 @@ def test_the_page_of_errors_has_the_kinds_codes_and_statuses_that_there_are() ->
     assert {"turn", "session:ID", "units"} < set(errors.budget_fields().values())
     assert {1003, 1008, 1013} < errors.close_codes()
     assert {0, 1, 2, 130} < errors.exit_codes()
+
+
+def test_the_page_of_events_has_every_event_that_the_code_writes() -> None:
+    assert set(events.live_fields()) == events.named_events()
+    assert {"messageId", "role", "name", "delta"} == set(events.live_fields()["TEXT_MESSAGE_CHUNK"])
+    assert {"sequence", "state", "status"} < set(events.metadata_fields())
+    assert all(events.sent_fields().values())
+    assert set(events.reply_fields()) == {"pong", "answer", "error"}
+    assert "after?" in events.frame_fields()["subscribe"]
 
 
 def test_each_command_is_described_in_japanese() -> None:
