@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from opencrab.domain.value import Language
 from tests.conftest import ROOT
-from tests.docs.reference import actions, cli, configuration, errors, events, rest
+from tests.docs.reference import actions, cli, configuration, errors, events, metrics, rest
 
 FOLDER = ROOT / "docs" / "reference"
 COMMAND = "python -m tests.docs.reference.pages"
@@ -18,6 +18,7 @@ PAGES: dict[str, Callable[[Language], str]] = {
     "configuration": configuration.page,
     "errors": errors.page,
     "events": events.page,
+    "metrics": metrics.page,
     "rest": rest.page,
 }
 

@@ -7,14 +7,18 @@ import pytest
 from opencrab.actions import GROUPS
 from opencrab.domain.errors import Invalid, NoRoom, OpenCrabError
 from opencrab.domain.value import Language
-from tests.docs.reference import cli, configuration, errors, events, rest
+from tests.docs.reference import cli, configuration, errors, events, metrics, rest
 from tests.docs.reference.pages import COMMAND, FOLDER, PAGES, files
 from tests.docs.reference.section import Section, entries
 from tests.docs.reference.text import sentences
 
 Sections = Callable[[Language], list[Section]]
 
-IN_SECTIONS: dict[str, Sections] = {"errors": errors.sections, "events": events.sections}
+IN_SECTIONS: dict[str, Sections] = {
+    "errors": errors.sections,
+    "events": events.sections,
+    "metrics": metrics.sections,
+}
 """Pages whose every word stands in a TOML file of the same name."""
 
 LANGUAGES = pytest.mark.parametrize("language", list(Language))
@@ -109,6 +113,15 @@ def test_the_page_of_events_has_every_event_that_the_code_writes() -> None:
     assert all(events.sent_fields().values())
     assert set(events.reply_fields()) == {"pong", "answer", "error"}
     assert "after?" in events.frame_fields()["subscribe"]
+
+
+def test_the_page_of_metrics_has_what_is_counted_watched_and_logged() -> None:
+    assert {"Turns", "SpentMicroUsd", "NightFailures", "PriceFailures"} < set(metrics.emitted())
+    ours = {name.split()[1] for name in metrics.watched() if name.startswith("OpenCrab ")}
+    assert ours <= set(metrics.emitted())
+    assert len(metrics.alarms()) > 10
+    assert {"turn_id", "message", "exception"} < set(metrics.log_keys())
+    assert {"route", "latency_ms"} < set(metrics.access_log_keys())
 
 
 def test_each_command_is_described_in_japanese() -> None:
