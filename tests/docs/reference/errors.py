@@ -98,6 +98,7 @@ def budget_fields() -> dict[str, str]:
     return fields | {name: name for name in sorted(literal)}
 
 
+@cache
 def notices() -> dict[str, set[str]]:
     """What is said when a turn ends without an answer: phrases, with the statuses it gets."""
     found = dict[str, set[str]]()

@@ -7,7 +7,16 @@ from collections.abc import Callable
 
 from opencrab.domain.value import Language
 from tests.conftest import ROOT
-from tests.docs.reference import actions, cli, configuration, errors, events, metrics, rest
+from tests.docs.reference import (
+    actions,
+    cli,
+    configuration,
+    environment,
+    errors,
+    events,
+    metrics,
+    rest,
+)
 
 FOLDER = ROOT / "docs" / "reference"
 COMMAND = "python -m tests.docs.reference.pages"
@@ -16,6 +25,7 @@ PAGES: dict[str, Callable[[Language], str]] = {
     "actions": actions.page,
     "cli": cli.page,
     "configuration": configuration.page,
+    "environment": environment.page,
     "errors": errors.page,
     "events": events.page,
     "metrics": metrics.page,

@@ -18,18 +18,21 @@ class Section:
     """One section: its rows by their names, each with the cells before its text.
 
     `facts` are put into its sentence; `more` names entries of the file that are used elsewhere.
+    Rows that are `complete` need no text.
     """
 
     name: str
     rows: Mapping[str, tuple[str, ...]]
     facts: Mapping[str, object] | None = None
     more: tuple[str, ...] = ()
+    complete: bool = False
 
     @property
     def entries(self) -> Iterator[str]:
         """What the file of the page must have for it."""
         yield from (f"{part}.{self.name}" for part in _PARTS)
-        yield from (f"{self.name}.{row}" for row in self.rows)
+        if not self.complete:
+            yield from (f"{self.name}.{row}" for row in self.rows)
         yield from self.more
 
 
@@ -47,7 +50,9 @@ def text_of(file: str, sections: Iterable[Section], language: Language) -> str:
         )
         columns = tuple(column.strip() for column in head.split("|"))
         rows = [
-            (*cells, sentence(file, f"{section.name}.{row}", language))
+            cells
+            if section.complete
+            else (*cells, sentence(file, f"{section.name}.{row}", language))
             for row, cells in section.rows.items()
         ]
         told = about.format_map(section.facts) if section.facts else about

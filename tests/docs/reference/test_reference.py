@@ -7,7 +7,7 @@ import pytest
 from opencrab.actions import GROUPS
 from opencrab.domain.errors import Invalid, NoRoom, OpenCrabError
 from opencrab.domain.value import Language
-from tests.docs.reference import cli, configuration, errors, events, metrics, rest
+from tests.docs.reference import cli, configuration, environment, errors, events, metrics, rest
 from tests.docs.reference.pages import COMMAND, FOLDER, PAGES, files
 from tests.docs.reference.section import Section, entries
 from tests.docs.reference.text import sentences
@@ -15,6 +15,7 @@ from tests.docs.reference.text import sentences
 Sections = Callable[[Language], list[Section]]
 
 IN_SECTIONS: dict[str, Sections] = {
+    "environment": environment.sections,
     "errors": errors.sections,
     "events": events.sections,
     "metrics": metrics.sections,
@@ -122,6 +123,22 @@ def test_the_page_of_metrics_has_what_is_counted_watched_and_logged() -> None:
     assert len(metrics.alarms()) > 10
     assert {"turn_id", "message", "exception"} < set(metrics.log_keys())
     assert {"route", "latency_ms"} < set(metrics.access_log_keys())
+
+
+def test_the_page_of_variables_has_those_that_are_read_anywhere() -> None:
+    assert {"OPENCRAB_URL", "LC_ALL", "EDITOR"} < set(environment.read_by_command())
+    assert "llm.providers.openai.api_key" in environment.keys_in_settings()["OPENAI_API_KEY"]
+    assert {"AWS_ENDPOINT_URL_*", "HTTPS_PROXY"} < set(environment.read_by_package())
+    assert {"AWS_PROFILE", "PATH"} < set(environment.read_by_deployment())
+    assert len(environment.given_to_functions()) > 30
+    assert {"ARGS", "TESTS_FOLLOW"} < set(environment.read_by_make())
+    assert {"OPENCRAB_SOAK", "OPENCRAB_WIRE"} < set(environment.read_by_tests())
+
+
+def test_a_template_sets_only_variables_that_something_reads() -> None:
+    known = {*environment.read_by_package()}
+    given = environment.given_to_functions()
+    assert not [name for name, (_, setting) in given.items() if not setting and name not in known]
 
 
 def test_each_command_is_described_in_japanese() -> None:
