@@ -49,11 +49,12 @@ class Emulator:
 
     port: int
     folder: Path
+    is_strict: bool = True
 
     @property
     def url(self) -> str:
         """Where every service is."""
-        return f"https://127.0.0.1:{self.port}"
+        return f"{'https' if self.is_strict else 'http'}://127.0.0.1:{self.port}"
 
     @property
     def certificate(self) -> Path:
@@ -125,17 +126,17 @@ def free_port() -> int:
 
 
 @contextmanager
-def emulator(folder: Path) -> Iterator[Emulator]:
-    """MiniStack from start to end, with everything that it starts."""
-    made = Emulator(free_port(), folder)
+def emulator(folder: Path, *, is_strict: bool = True) -> Iterator[Emulator]:
+    """MiniStack from start to end, with everything that it starts; a strict one enforces IAM."""
+    made = Emulator(free_port(), folder, is_strict)
     (folder / "tmp").mkdir()
     settings = {
         "GATEWAY_PORT": str(made.port),
         "BIND_HOST": "127.0.0.1",
         "MINISTACK_HOST": "127.0.0.1",
-        "AUTH": "true",
+        "AUTH": str(is_strict).lower(),
         # The bucket's policy refuses what does not come over TLS.
-        "USE_SSL": "1",
+        "USE_SSL": str(int(is_strict)),
         "SFTP_ENABLED": "0",
         "IOT_MTLS_ENABLED": "0",
         "PERSIST_STATE": "0",

@@ -3,7 +3,6 @@
 import hashlib
 import http.client
 import json
-import shutil
 import subprocess
 import time
 from collections.abc import Mapping
@@ -175,17 +174,15 @@ def why_not() -> str:
 
 def build(folder: Path) -> Path:
     """`sam build` of the checkout for this computer and the emulator's Python."""
-    python = _run([ENVIRONMENT / "bin" / "python", "-c", _BASE], folder, {}).strip()
     built = folder / "build"
-    # Neither the emulator nor the runtime's emulator has arm64 wheels to run here.
-    host = {"LAMBDA_PLATFORM": "host", "LAMBDA_PYTHON": python}
-    _run([SAM, "build", "--build-dir", built], folder, host, cwd=ROOT)
-    # Lambda mounts layers at /opt. Nothing here does; there settings and skills are found where a
-    # wheel has them, beside the package.
-    layer = built / "OpencrabLayer"
-    for part in ("config", "skills"):
-        shutil.copytree(layer / part, layer / "python" / "opencrab" / part)
+    _run([SAM, "build", "--build-dir", built], folder, built_for_this_computer(folder), cwd=ROOT)
     return built
+
+
+def built_for_this_computer(folder: Path) -> dict[str, str]:
+    """What a build is told: neither the emulator nor the runtime's has arm64 wheels to run here."""
+    python = _run([ENVIRONMENT / "bin" / "python", "-c", _BASE], folder, {}).strip()
+    return {"LAMBDA_PLATFORM": "host", "LAMBDA_PYTHON": python}
 
 
 def deploy(made: Emulator, built: Path, folder: Path, discord: FakeDiscord) -> Stack:

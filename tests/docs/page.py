@@ -66,6 +66,12 @@ class Page:
         """The language that its name says."""
         return "ja" if self.path.name.endswith(".ja.md") else "en"
 
+    @property
+    def deploys(self) -> bool:
+        """Whether its reader deploys to AWS."""
+        steps = (step for block in self.blocks for step in block.steps)
+        return any(step.typed[0].startswith("make deploy") for step in steps)
+
     def text_with(self, recorded: Mapping[int, Sequence[Step]]) -> str:
         """The page's text with other steps in some blocks, which are named by their number."""
         lines = list(self.lines)

@@ -7,14 +7,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.conftest import ROOT
 from tests.running import free_port
 
-SHOWN_FOLDER, SHOWN_ADDRESS = "/home/you/opencrab", "127.0.0.1:8080"
-"""What a page prints for the folder and the address, which differ from run to run."""
+if TYPE_CHECKING:
+    from tests.docs.cloud import Cloud
 
-_LENT = ("Makefile", "config", "docs", "functions", "infra", "layers", "skills", ".venv")
+SHOWN_HOME, SHOWN_ADDRESS = "/home/you", "127.0.0.1:8080"
+"""What a page prints for the home and the address, which differ from run to run."""
+
+_LENT = ("Makefile", "docs", ".venv", ".venv-sam")
+_COPIED = ("config", "functions", "infra", "layers", "samconfig.toml", "skills", "template.yaml")
+"""What is deployed; SAM does not find what lies behind a link."""
+
+_UNNEEDED = shutil.ignore_patterns("__pycache__")
 _DATED = ("pyproject.toml", "requirements")
 _NOWHERE = "http://127.0.0.1:9"
 _NO_PIP = {"BASH_FUNC_pip%%": "() { :; }"}
@@ -30,6 +38,7 @@ class Workplace:
     folder: Path
     is_fresh: bool
     port: int = field(default_factory=free_port)
+    cloud: "Cloud | None" = None
 
     @property
     def checkout(self) -> Path:
@@ -49,16 +58,19 @@ class Workplace:
             "OPENCRAB_LLM__PROVIDERS__OLLAMA__BASE_URL": _NOWHERE,
             "OPENCRAB_LLM__PROVIDERS__LLAMACPP__BASE_URL": _NOWHERE,
             **({} if self.is_fresh else _NO_PIP),
+            **({} if self.cloud is None else self.cloud.environment),
         }
 
     def real(self, typed: str) -> str:
-        """What is typed, with the address of this run."""
-        return typed.replace(SHOWN_ADDRESS, f"127.0.0.1:{self.port}")
+        """What is typed, with the addresses of this run."""
+        typed = typed.replace(SHOWN_ADDRESS, f"127.0.0.1:{self.port}")
+        return typed if self.cloud is None else self.cloud.real(typed)
 
     def shown(self, line: str) -> str:
         """A line of output as a page prints it."""
         line = line.replace(f"127.0.0.1:{self.port}", SHOWN_ADDRESS)
-        return line.replace(str(self.checkout), SHOWN_FOLDER)
+        line = line.replace(str(self.folder), SHOWN_HOME)
+        return line if self.cloud is None else self.cloud.shown(line)
 
 
 @contextmanager
@@ -78,9 +90,12 @@ def _lend(folder: Path) -> None:
     folder.mkdir()
     assert any((ROOT / ".venv" / each).exists() for each in (".dev", ".runtime")), "run make setup"
     for name in _LENT:
-        (folder / name).symlink_to(ROOT / name)
-    for name in _DATED:
-        copied = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copied(ROOT / name, folder / name)
+        if (ROOT / name).exists():
+            (folder / name).symlink_to(ROOT / name)
+    for name in (*_COPIED, *_DATED):
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=_UNNEEDED)
+        else:
+            shutil.copy(ROOT / name, folder / name)
     for path in (folder / "pyproject.toml", *(folder / "requirements").iterdir()):
         os.utime(path, (0, 0))
