@@ -3,6 +3,7 @@
 `python -m tests.docs.reference.pages` writes them all.
 """
 
+import re
 from collections.abc import Callable
 
 from opencrab.domain.value import Language
@@ -37,10 +38,17 @@ def files() -> dict[str, str]:
     """What each file of the folder says, in both languages."""
     endings = {Language.EN: ".md", Language.JA: ".ja.md"}
     return {
-        f"{name}{ending}": page(language)
+        f"{name}{ending}": _linked(page(language), language)
         for name, page in PAGES.items()
         for language, ending in endings.items()
     }
+
+
+def _linked(page: str, language: Language) -> str:
+    """The page with links to pages of its own language, also where it is read as a file."""
+    if language is Language.EN:
+        return page
+    return re.sub(r"\]\(((?:\.\./)?[\w/-]+)\.md", r"](\1.ja.md", page)
 
 
 if __name__ == "__main__":

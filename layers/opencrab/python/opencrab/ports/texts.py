@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 
 class Texts(Mapping[str, Mapping[str, str]]):
@@ -17,17 +18,21 @@ class Texts(Mapping[str, Mapping[str, str]]):
         self._section = section
 
     def __getitem__(self, key: str) -> Mapping[str, str]:
-        return _load_texts(self._path, self._section)[key]
+        return self._texts[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_load_texts(self._path, self._section))
+        return iter(self._texts)
 
     def __len__(self) -> int:
-        return len(_load_texts(self._path, self._section))
+        return len(self._texts)
+
+    @cached_property
+    def _texts(self) -> dict[str, dict[str, str]]:
+        found = _load_file(self._path)
+        texts: dict[str, dict[str, str]] = found if self._section is None else found[self._section]
+        return texts
 
 
 @cache
-def _load_texts(path: Path, section: str | None) -> dict[str, dict[str, str]]:
-    found = json.loads(path.read_text(encoding="utf-8"))
-    texts: dict[str, dict[str, str]] = found if section is None else found[section]
-    return texts
+def _load_file(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))

@@ -67,7 +67,9 @@ def decide(work: TurnWork) -> int | None:
         work.runtime.models.refresh(boundary.settings_version)
         seconds = _ask_next_model(work, boundary)
     except Exhausted as error:
-        close_turn(work, TurnStatus.EXHAUSTED, notice=_no_budget(work, error), note=error.message)
+        own_day = work.profile.agent.day_limit_micro_usd
+        notice = budget_phrase(error.field, language, work.limits_to_tell, own_day)
+        close_turn(work, TurnStatus.EXHAUSTED, notice=notice, note=error.message)
         return None
     except Stopped:
         raise
@@ -368,14 +370,6 @@ def _is_last(work: TurnWork, call: _Call, result: ModelResult, now: datetime) ->
     assert result.fault is not None  # noqa: S101  - a failed call has one
     attempts = (*work.transcript.attempts, ModelAttempt(call.model.info.name, result.fault))
     return router.pick_model(call.listed, attempts, {}, now) is None
-
-
-def _no_budget(work: TurnWork, error: Exhausted) -> str:
-    """Strangers and other agents are not told what their host spends."""
-    agent = work.profile.agent
-    vouched = work.turn.authority not in {Authority.PUBLIC, Authority.PEER}
-    limits = work.limits if vouched else None
-    return budget_phrase(error.field, agent.language, limits, agent.day_limit_micro_usd)
 
 
 def _fail(

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, Protocol
 
+from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.message import Audience, Channel, Line, LineKind, Utterance
 from opencrab.domain.conversation.session import Session
@@ -40,6 +41,7 @@ ASKING = 1_000
 NO_DEEDS = frozenset({"speech", "planning", "finding"})
 """Groups of actions by which nothing is done but talking and planning."""
 
+_NO_AMOUNTS = frozenset({Authority.PUBLIC, Authority.PEER})
 _FAILED_SHARE = 4
 """A turn makes at most so many times its steps in model calls, however many of them fail."""
 
@@ -124,6 +126,11 @@ class TurnWork:
             session=own.models if own else {},
             lots=draw_models_for_turn(self.runtime.models, agent, mixes, self.turn.id),
         )
+
+    @property
+    def limits_to_tell(self) -> Limits | None:
+        """The limits, unless this turn is for strangers or other agents: they learn no amounts."""
+        return self.limits if self.turn.authority not in _NO_AMOUNTS else None
 
     @property
     def calls_left(self) -> int:
