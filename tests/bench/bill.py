@@ -11,7 +11,7 @@ from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.agents.vital_signs import create_vital_signs, stored_vital_signs
 from opencrab.engine.autonomy.heartbeat import deliver_heartbeat, sweep_heartbeats
-from opencrab.engine.autonomy.sweep import sweep
+from opencrab.engine.autonomy.sweep import sweep_agents
 from opencrab.engine.learning.nightly.schedule import (
     send_nightly_reviews,
     send_session_count_reviews,
@@ -192,7 +192,7 @@ def _read(home: Installation, runtime: Runtime, turn: Turn) -> Iterator[float]:
         read()
         yield home.meter.reads
     home.meter.taken()
-    sweep(runtime)
+    sweep_agents(runtime)
     yield home.meter.reads
 
 

@@ -23,8 +23,8 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from moto import mock_aws
 from moto.core.models import botocore_stubber
 
-from opencrab.adapters.aws_client import client
-from opencrab.adapters.dynamodb.table import Dispatch, Table, connect, key
+from opencrab.adapters.aws_client import aws_service_client
+from opencrab.adapters.dynamodb.table import Dispatch, Table, connect_dynamodb, item_key
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
@@ -94,7 +94,7 @@ class Configured(Account):
 
     def client(self, service: str) -> Any:
         if service not in self._clients:
-            made = client(
+            made = aws_service_client(
                 service,
                 region_name=REGION,
                 aws_access_key_id="made-up",
@@ -106,7 +106,7 @@ class Configured(Account):
     def dispatch(self) -> Dispatch:
         """Calls of DynamoDB."""
         made_up = {"aws_access_key_id": "made-up", "aws_secret_access_key": "made-up"}
-        dispatch: Any = connect(REGION, **made_up)
+        dispatch: Any = connect_dynamodb(REGION, **made_up)
         self.served(dispatch.__self__.client)
         made: Dispatch = dispatch
         return made
@@ -281,7 +281,7 @@ def _call_ms(tape: Tape, opened: Configured) -> float:
     said = next(each for each in tape.exchanges if each.operation.endswith("GetItem"))
     again = Replayed(FakeClock(START), Tape([said] * CALLS), opened.stage)
     dispatch = again.dispatch()
-    read = {"TableName": "t", "Key": key("SWITCH", "S"), "ConsistentRead": True}
+    read = {"TableName": "t", "Key": item_key("SWITCH", "S"), "ConsistentRead": True}
     started = time.process_time()
     for _ in range(CALLS):
         dispatch("GetItem", read)

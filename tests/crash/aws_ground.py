@@ -22,7 +22,7 @@ from opencrab.adapters.dynamodb.conversation.session import (
     SessionCache,
 )
 from opencrab.adapters.dynamodb.home import stores_on
-from opencrab.adapters.dynamodb.item import Item, plain
+from opencrab.adapters.dynamodb.item import Item, from_attribute
 from opencrab.adapters.dynamodb.table import Table
 from opencrab.adapters.dynamodb.turn import header as headers
 from opencrab.adapters.dynamodb.turn import record as records
@@ -31,7 +31,7 @@ from opencrab.adapters.dynamodb.usage.counters import DynamoTallies
 from opencrab.adapters.dynamodb.usage.ledger import DynamoUsage
 from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.s3_files import S3Blobs, S3Files
-from opencrab.adapters.sqlite.database import milliseconds
+from opencrab.adapters.sqlite.database import to_milliseconds
 from opencrab.adapters.sqs import SqsQueue
 from opencrab.domain.agents.agent import Profile
 from opencrab.ports.home import Home
@@ -137,7 +137,7 @@ class AwsGround:
         return Awaited(tuple(visible), tuple(map(_lapse, self._due())))
 
     def has_work(self, queue: str) -> bool:
-        return self.state.ready(queue, milliseconds(self.clock.now()))
+        return self.state.ready(queue, to_milliseconds(self.clock.now()))
 
     def file(self, agent_id: str, path: str) -> bytes | None:
         key = f"agents/{agent_id}/workspace/{path}"
@@ -269,7 +269,7 @@ def _lapse(item: Item) -> tuple[str, int]:
 def _body(item: Item) -> str:
     """An item as the file keeps it."""
     if item["pk"]["S"].startswith("BUDGET#"):
-        return str(plain(item["drawn"]))
+        return str(from_attribute(item["drawn"]))
     kept = _value(item["pk"]["S"].partition("#")[0], item["sk"]["S"], item)
     return "{}" if kept is None else kept.model_dump_json()
 

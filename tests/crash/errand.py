@@ -18,7 +18,7 @@ from opencrab.domain.money.budget import Limits, agent_budget_scope
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.approvals import approvals
-from opencrab.engine.autonomy.sweep import sweep
+from opencrab.engine.autonomy.sweep import sweep_agents
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.pausing import stored_goal
 from opencrab.engine.runtime import Rules
@@ -179,7 +179,7 @@ class Errand:
                 before = self._moved()
                 self.house.clock.advance(seconds)
                 with suppress(Killed, Unavailable):
-                    sweep(self.runtime)
+                    sweep_agents(self.runtime)
                 self.work()
                 if decide() or self._moved() != before:
                     break

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from greenlet import GreenletExit
 
-from opencrab.adapters.sqlite.database import milliseconds
+from opencrab.adapters.sqlite.database import to_milliseconds
 from opencrab.domain.errors import Conflict, Unavailable
-from opencrab.engine.autonomy.sweep import sweep
+from opencrab.engine.autonomy.sweep import sweep_agents
 from opencrab.engine.conversation.delivery import deliver_utterance
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome, Pace
@@ -184,7 +184,7 @@ class Run:
 
     def _time_passes(self) -> bool:
         """Move the clock to the next thing that could happen; False when nothing is awaited."""
-        world, now = self._world, milliseconds(self._world.clock.now())
+        world, now = self._world, to_milliseconds(self._world.clock.now())
         awaited = world.ground.awaited()
         visible, patience = awaited.visible, world.casts[0].scenario.rules.stale_seconds * 1_000
         lapses = [at + (0 if name == "due" else patience) for name, at in awaited.lapses]
@@ -215,7 +215,7 @@ class Run:
 
     def _waits(self, name: str) -> bool:
         """Whether a queue has something for a worker; asked again only after a change."""
-        now = milliseconds(self._world.clock.now())
+        now = to_milliseconds(self._world.clock.now())
         version, at, answer = self._seen.get(name, (-1, -1, False))
         if (version, at) != (self._world.watch.version, now):
             answer = self._world.ground.has_work(name)
@@ -234,9 +234,9 @@ class Run:
 
     def _sweep(self) -> None:
         self._sweep_wanted = False
-        self._swept_at = milliseconds(self._world.clock.now())
+        self._swept_at = to_milliseconds(self._world.clock.now())
         with suppress(Unavailable):
-            sweep(self._runtime)
+            sweep_agents(self._runtime)
 
     def _run_turn(self, delivery: Delivery) -> MessageOutcome:
         left = iter(range(self._plan.patience()))

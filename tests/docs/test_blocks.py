@@ -14,8 +14,8 @@ import typer
 import typer.main
 import yaml  # type: ignore[import-untyped, unused-ignore]
 
-from opencrab.bootstrap.local.command import up
-from opencrab.gateways.cli.app import build
+from opencrab.bootstrap.local.command import run_up
+from opencrab.gateways.cli.app import build_cli
 from tests.docs.blocks import commands, fences, read_fences, words
 
 _IN_LINE = re.compile(r"`opencrab ([^`]+)`")
@@ -39,7 +39,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
 
 @cache
 def root() -> Any:
-    return typer.main.get_command(build(up))
+    return typer.main.get_command(build_cli(run_up))
 
 
 def parse(arguments: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from opencrab.domain.document import Document
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.agents import vital_signs
 from opencrab.engine.autonomy.heartbeat import deliver_heartbeat, heartbeat_log
-from opencrab.engine.autonomy.sweep import sweep
+from opencrab.engine.autonomy.sweep import sweep_agents
 from opencrab.engine.turn.pace import MessageOutcome
 from tests.crash.outside import Reply, Script
 from tests.e2e.house import House
@@ -63,7 +63,7 @@ def minutes(house: House, count: int, *, twice: bool = False, step: int = 1) -> 
     """Let minutes pass with their sweeps, beats and turns."""
     for _ in range(count):
         for _ in range(1 + twice):
-            sweep(house.runtime)
+            sweep_agents(house.runtime)
         house.work()
         for _ in range(60 // step):
             house.clock.advance(step)

@@ -22,7 +22,7 @@ from opencrab.domain.conversation.message import DeliveryState, Utterance
 from opencrab.domain.discord.community import Community
 from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.domain.value import Language
-from opencrab.engine.autonomy.sweep import sweep
+from opencrab.engine.autonomy.sweep import sweep_agents
 from opencrab.engine.conversation.delivery import deliver_utterance
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.pace import MessageOutcome
@@ -163,7 +163,7 @@ class DiscordHouse(House):
                 before = len(self.trouble.seen)
                 self.clock.advance(seconds)
                 with suppress(Killed, Unavailable):
-                    sweep(self.runtime)
+                    sweep_agents(self.runtime)
                 swept = len(self.trouble.seen) - before
                 self.work()
                 if len(self.trouble.seen) - before > swept + len(self._queues):
@@ -186,7 +186,7 @@ class DiscordHouse(House):
         """What the function behind a queue does with one message."""
         match name:
             case "interactions":
-                return worker.handle(self.runtime, delivery)
+                return worker.handle_interaction(self.runtime, delivery)
             case "turns":
                 return self._turn(delivery)
         return deliver_utterance(self.runtime, delivery)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from opencrab.adapters.dynamodb.table import delete
+from opencrab.adapters.dynamodb.table import delete_item
 from opencrab.adapters.sqlite.agents import SqliteAgents
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
@@ -21,7 +21,7 @@ from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.turn.record import ModelAnswer
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
-from opencrab.engine.autonomy.sweep import sweep
+from opencrab.engine.autonomy.sweep import sweep_agents
 from opencrab.engine.conversation.delivery import deliver_utterance
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.admission import admit_message, instruct_session
@@ -131,7 +131,7 @@ class House:
             with agents._database.writing() as items:
                 items.delete(f"AGENT#{agent_id}", "A")
         else:
-            agents._table.write(delete(f"AGENT#{agent_id}", "A"))
+            agents._table.write(delete_item(f"AGENT#{agent_id}", "A"))
 
     def session(self, *agents: Agent, **fields: Any) -> None:
         """The session `s` of these agents; with a mode and a `hop_limit` they discuss."""
@@ -196,7 +196,7 @@ class House:
     def later(self, seconds: float) -> None:
         """Let time pass, sweep, and handle what that set free."""
         self.clock.advance(seconds)
-        sweep(self.runtime)
+        sweep_agents(self.runtime)
         self.work()
 
     def turn(self, turn_id: str) -> Turn:

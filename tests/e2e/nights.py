@@ -12,7 +12,7 @@ from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import OpenCrabError
-from opencrab.domain.identifier import ulid
+from opencrab.domain.identifier import new_ulid
 from opencrab.domain.learning.signals import SIGNALS, ServedCalls, TurnSignals
 from opencrab.domain.learning.skill_lifecycle import index_skill
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
@@ -199,7 +199,7 @@ def bodies(house: House) -> Iterator[str]:
 def remark(house: House, turn_id: str, outcome: Lived, number: int, ended_at: datetime) -> None:
     """What a person said of a turn, as feedback keeps it."""
     said = Experience(
-        id=ulid(int(ended_at.timestamp() * 1_000), bytes([number] * 10)),
+        id=new_ulid(int(ended_at.timestamp() * 1_000), bytes([number] * 10)),
         experience="They said so.",
         outcome=outcome,
         lesson="Do it like this.",

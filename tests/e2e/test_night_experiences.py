@@ -10,7 +10,7 @@ import pytest
 from opencrab.domain.document import new_fact
 from opencrab.domain.erasure.request import Scope, Wish
 from opencrab.domain.errors import Conflict, Invalid, NotFound, Unavailable
-from opencrab.domain.identifier import ulid
+from opencrab.domain.identifier import new_ulid
 from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState
 from opencrab.domain.learning.evidence import EVIDENCE
 from opencrab.domain.learning.signals import SIGNALS, TurnSignals
@@ -234,7 +234,7 @@ def test_a_large_memory_is_not_read_whole(home: House) -> None:
         now = home.clock.now() + timedelta(seconds=1)
         facts = []
         for n in range(place, place + 20):
-            each = ulid(int(now.timestamp() * 1_000), n.to_bytes(10))
+            each = new_ulid(int(now.timestamp() * 1_000), n.to_bytes(10))
             body = Experience(
                 id=each, experience=f"e{n}", outcome=Outcome.SUCCESS, lesson=f"l{n}", at=now
             )

@@ -13,7 +13,7 @@ from opencrab.domain.agents.agent import Identity, Profile
 from opencrab.domain.agents.agent_state import MIND
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.document import Document, new_fact
-from opencrab.domain.identifier import ulid
+from opencrab.domain.identifier import new_ulid
 from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentState,
@@ -245,7 +245,7 @@ def _store(house: House, seen: SimulatedDay) -> None:
 
 def _said(ended_at: datetime, opinion: TurnOpinion, number: int) -> Experience:
     return Experience(
-        id=ulid(int(ended_at.timestamp() * 1_000), number.to_bytes(10)),
+        id=new_ulid(int(ended_at.timestamp() * 1_000), number.to_bytes(10)),
         experience="They said so.",
         outcome=Outcome.SUCCESS if opinion.up else Outcome.FAILURE,
         lesson="Do it like this.",

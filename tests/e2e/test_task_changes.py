@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.sqlite.database import milliseconds
+from opencrab.adapters.sqlite.database import to_milliseconds
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.errors import Conflict
 from opencrab.domain.goals.goal import GoalStatus, Pause
@@ -204,7 +204,7 @@ def test_what_is_whispered_to_a_goal_that_waits_for_days_is_heard(home: House) -
     for _ in range(3):
         home.later(90_000)
     journal: Any = home.home.journal
-    journal._database.purge(milliseconds(home.clock.now()), 0)
+    journal._database.purge(to_milliseconds(home.clock.now()), 0)
     seen = len(home.provider.seen)
     instructions.resume_goal(home.runtime, "crab", "G1")
     home.work()

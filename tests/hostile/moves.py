@@ -16,7 +16,7 @@ from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.skills.skill import SKILL
 from opencrab.domain.turn.turn import Trigger
 from opencrab.engine.approvals import approvals, grants
-from opencrab.engine.autonomy.sweep import sweep
+from opencrab.engine.autonomy.sweep import sweep_agents
 from opencrab.engine.conversation.delivery import deliver_utterance
 from opencrab.engine.goals import instructions
 from opencrab.engine.learning import feedback
@@ -133,7 +133,7 @@ def die_at_work(world: World) -> None:
 def time_passes(world: World) -> None:
     """Time passes, and the sweep looks around."""
     world.clock.advance(world.dice.choice((1, 61, 61, 400, 2_000, 90_000)))
-    sweep(world.runtime)
+    sweep_agents(world.runtime)
 
 
 def undertake(world: World) -> None:

@@ -19,7 +19,7 @@ from opencrab.domain.skills.skill import (
 )
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.approvals import approvals
-from opencrab.engine.autonomy.sweep import sweep
+from opencrab.engine.autonomy.sweep import sweep_agents
 from opencrab.engine.goals import instructions
 from tests.hostile import words
 from tests.hostile.moves import MOVES, OWNER, agree, make
@@ -84,7 +84,7 @@ def settle(world: World) -> Iterator[str]:
         world.raw.switches.set(scope, frozen=False)
     for _ in range(ROUNDS):
         world.clock.advance(61)
-        sweep(world.runtime)
+        sweep_agents(world.runtime)
         _work(world)
         if all(turn.status.is_end for turn in _turns(world)) and not world.queued():
             return

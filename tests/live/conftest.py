@@ -118,7 +118,7 @@ def live() -> Iterator[Live]:
     model = os.environ.get("OPENCRAB_LIVE_MODEL", "")
     if not provider_name or not model:
         pytest.skip("name a model in OPENCRAB_LIVE_PROVIDER and OPENCRAB_LIVE_MODEL")
-    configured = settings.load({})
+    configured = settings.load_settings({})
     known = models_settings(
         configured.table("llm"),
         configured.pricing,

@@ -13,7 +13,7 @@ from opencrab.adapters.opensearch.search import OpenSearch
 from opencrab.adapters.opensearch.watermark import SETTLED
 from opencrab.adapters.search_rows import Batch
 from opencrab.adapters.system_clock import SystemClock
-from opencrab.bootstrap.aws.search import signer
+from opencrab.bootstrap.aws.search import opensearch_signer
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.ports.memory.search import SearchQuery
@@ -47,7 +47,7 @@ def row(number: int, text: str) -> SearchRow:
 def client(opensearch_endpoint: str) -> OpenSearchClient:
     backoff = Backoff(wait, lambda: 0.5)
     connection = OpenSearchConnection(
-        opensearch_endpoint, new_transport(), signer, SystemClock(), backoff
+        opensearch_endpoint, new_transport(), opensearch_signer, SystemClock(), backoff
     )
     return OpenSearchClient(connection)
 

@@ -118,8 +118,8 @@ MUTANTS = (
     Mutant(
         id="queue-not-released",
         module="opencrab.adapters.sqlite.queue",
-        old="(milliseconds(self._clock.now()), self._name), ) def depth",
-        new='(milliseconds(self._clock.now()), ""),\n            )\n\n    def depth',
+        old="(to_milliseconds(self._clock.now()), self._name), ) def depth",
+        new='(to_milliseconds(self._clock.now()), ""),\n            )\n\n    def depth',
         fault="after a restart what was in flight is stuck until its visibility ends",
     ),
     Mutant(
@@ -181,8 +181,8 @@ MUTANTS = (
     Mutant(
         id="dynamo-stop-ignored",
         module="opencrab.adapters.dynamodb.turn.header",
-        old="return every(path.does_not_exist())",
-        new="return every(path.does_not_exist() | path.exists())",
+        old="return all_conditions(path.does_not_exist())",
+        new="return all_conditions(path.does_not_exist() | path.exists())",
         fault="on AWS a turn goes on after it was asked to stop, and forgets that it was",
     ),
     Mutant(

@@ -18,7 +18,7 @@ LARGEST = 150_000
 
 
 def configured() -> ModelsSettings:
-    everything = settings.load({}, {}, secret=_given)
+    everything = settings.load_settings({}, {}, secret=_given)
     return models_settings(
         everything.table("llm"), everything.pricing, listing=settings.listed_models
     )
@@ -90,7 +90,7 @@ def test_anthropics_prices_know_both_kinds_of_cache() -> None:
 
 
 def test_the_address_of_the_price_list_is_safe() -> None:
-    url = settings.load({}, {}).get("llm.prices_url")
+    url = settings.load_settings({}, {}).get("llm.prices_url")
     assert checked_base_url(url, provider="prices_url").startswith("https://")
 
 

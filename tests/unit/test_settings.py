@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.errors import Invalid
-from opencrab.settings import EffectiveSetting, Settings, listed_models, load, owner_key
+from opencrab.settings import EffectiveSetting, Settings, listed_models, load_settings, owner_key
 
 TOML = """
 [agent]
@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def loaded(folder: Path, **environment: str) -> Settings:
-    return load({}, environment, folder=folder)
+    return load_settings({}, environment, folder=folder)
 
 
 def refusal(folder: Path, **environment: str) -> Invalid:
@@ -60,7 +60,7 @@ def write(folder: Path, text: str) -> None:
 
 
 def test_the_defaults_load_without_any_variable() -> None:
-    settings = load({}, {})
+    settings = load_settings({}, {})
     assert settings.effective("agent.max_steps") == EffectiveSetting(10, "default.toml")
     assert settings.get("gateway.rest.port") == 8080
     assert settings.get("budget.installation_day_usd") == 5.0
@@ -69,7 +69,7 @@ def test_the_defaults_load_without_any_variable() -> None:
 
 
 def test_the_defaults_say_which_parts_lack_which_variable() -> None:
-    absent = load({}, {"OPENAI_API_KEY": "sk-test"}).absent
+    absent = load_settings({}, {"OPENAI_API_KEY": "sk-test"}).absent
     assert absent["llm.providers.anthropic"] == "ANTHROPIC_API_KEY"
     assert absent["gateway.discord"] == "DISCORD_TOKEN"
     assert "llm.providers.openai" not in absent
@@ -77,13 +77,13 @@ def test_the_defaults_say_which_parts_lack_which_variable() -> None:
 
 
 def test_every_default_can_be_set_by_its_variable() -> None:
-    defaults = load({}, {})
+    defaults = load_settings({}, {})
     for name, found in defaults.values.items():
         if isinstance(found.value, dict):
             continue
         variable = f"OPENCRAB_{name.upper().replace('.', '__')}"
         text = ",".join(found.value) if isinstance(found.value, list) else str(found.value)
-        again = load({}, {variable: text}).effective(name)
+        again = load_settings({}, {variable: text}).effective(name)
         assert again == EffectiveSetting(found.value, variable)
 
 
@@ -134,7 +134,7 @@ def test_a_value_of_another_type_is_refused_by_the_variables_name(
 @given(text=st.text())
 def test_a_budget_is_a_finite_number_whatever_the_variable_says(text: str) -> None:
     try:
-        amount = load({}, {"OPENCRAB_BUDGET__TURN_USD": text}).get("budget.turn_usd")
+        amount = load_settings({}, {"OPENCRAB_BUDGET__TURN_USD": text}).get("budget.turn_usd")
     except Invalid as error:
         message = error.message
     else:
@@ -228,21 +228,23 @@ def test_a_variable_inside_other_words_is_filled_in_once(folder: Path) -> None:
 def test_the_command_line_wins_over_variable_and_file(folder: Path) -> None:
     environment = {"OPENCRAB_GATEWAY__REST__PORT": "9000"}
     name = "gateway.rest.port"
-    assert load({}, environment, folder=folder).effective(name).source == next(iter(environment))
-    settings = load({name: 9100}, environment, folder=folder)
+    assert load_settings({}, environment, folder=folder).effective(name).source == next(
+        iter(environment)
+    )
+    settings = load_settings({name: 9100}, environment, folder=folder)
     assert settings.effective(name) == EffectiveSetting(9100, "command line")
 
 
 def test_an_option_that_was_not_given_leaves_the_setting(folder: Path) -> None:
     name = "gateway.rest.port"
-    assert load({name: None}, {}, folder=folder).effective(name) == EffectiveSetting(
+    assert load_settings({name: None}, {}, folder=folder).effective(name) == EffectiveSetting(
         8080, "default.toml"
     )
 
 
 def test_an_option_that_names_no_setting_is_refused(folder: Path) -> None:
     with pytest.raises(Invalid, match=r"no setting 'gateway\.rest\.prot'"):
-        load({"gateway.rest.prot": 1}, {}, folder=folder)
+        load_settings({"gateway.rest.prot": 1}, {}, folder=folder)
 
 
 def test_the_narrowest_scope_that_sets_a_setting_holds(folder: Path) -> None:
@@ -257,7 +259,7 @@ def test_the_narrowest_scope_that_sets_a_setting_holds(folder: Path) -> None:
 
 
 def test_a_scope_narrows_what_the_command_line_says(folder: Path) -> None:
-    settings = load({"agent.greeting": "Hi"}, {}, folder=folder)
+    settings = load_settings({"agent.greeting": "Hi"}, {}, folder=folder)
     found = settings.effective("agent.greeting", session={"agent.greeting": "おはよう"})
     assert found == EffectiveSetting("おはよう", "session")
 
@@ -321,8 +323,8 @@ def test_the_process_environment_is_read_unless_another_is_given(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENCRAB_AGENT__GREETING", "おはよう")
-    assert load({}, folder=folder).get("agent.greeting") == "おはよう"
-    assert load({}, {}, folder=folder).get("agent.greeting") == "こんにちは"
+    assert load_settings({}, folder=folder).get("agent.greeting") == "おはよう"
+    assert load_settings({}, {}, folder=folder).get("agent.greeting") == "こんにちは"
 
 
 def test_no_value_is_shown_where_settings_are(folder: Path) -> None:

@@ -14,8 +14,8 @@ from opencrab import settings
 from opencrab.adapters.dynamodb.table import Table
 from opencrab.adapters.system_clock import FakeClock, SystemClock
 from opencrab.bootstrap.aws.environment import _table_named
-from opencrab.bootstrap.aws.functions import admitting, compactor
-from opencrab.bootstrap.aws.search import indexer, search_of, searcher
+from opencrab.bootstrap.aws.functions import compaction_worker, message_admission
+from opencrab.bootstrap.aws.search import search_indexer, search_of, vpc_searcher
 from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.memory.memory import MEMORY
@@ -97,7 +97,7 @@ def deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deploy
 
 def searching() -> Search:
     """The search of a function that runs turns, in a process that has just begun."""
-    return search_of(settings.load({}), SystemClock())
+    return search_of(settings.load_settings({}), SystemClock())
 
 
 def texts(search: Search, question: str) -> list[str]:
@@ -110,7 +110,7 @@ def test_the_indexer_publishes_what_the_stream_tells_and_a_turn_begins_there(
 ) -> None:
     deployed.life.say(text)
     assert texts(searching(), question) == [text], "what nobody has indexed is found"
-    indexer()(deployed.records())
+    search_indexer()(deployed.records())
     assert deployed.snapshots() == ["search/hana/index.db"]
     began = searching()
     assert texts(began, question) == [text]
@@ -118,7 +118,7 @@ def test_the_indexer_publishes_what_the_stream_tells_and_a_turn_begins_there(
 
 
 def test_the_same_records_again_and_in_any_order_change_nothing(deployed: Deployed) -> None:
-    follow = indexer()
+    follow = search_indexer()
     for text, _ in WORDS:
         deployed.life.say(text)
     event = deployed.records()
@@ -133,7 +133,7 @@ def test_the_same_records_again_and_in_any_order_change_nothing(deployed: Deploy
 def test_a_memory_that_is_removed_goes_from_the_snapshot(
     deployed: Deployed, text: str, question: str
 ) -> None:
-    follow = indexer()
+    follow = search_indexer()
     memory_id = deployed.life.remember(text)
     follow(deployed.records())
     assert searching().status("hana").published_rows == 1
@@ -144,8 +144,8 @@ def test_a_memory_that_is_removed_goes_from_the_snapshot(
 
 
 def test_records_of_other_things_wake_nobody(deployed: Deployed) -> None:
-    indexer()(deployed.records())
-    indexer()({"Records": []})
+    search_indexer()(deployed.records())
+    search_indexer()({"Records": []})
     assert deployed.snapshots() == []
 
 
@@ -159,7 +159,7 @@ def test_the_function_on_efs_follows_and_answers(
 ) -> None:
     monkeypatch.setenv("OPENCRAB_AWS__SEARCH_FOLDER", str(tmp_path / "efs"))
     monkeypatch.delenv("OPENCRAB_AWS__BUCKET")
-    answer = searcher()
+    answer = vpc_searcher()
     deployed.life.say(text)
     assert answer(deployed.records()) is None
     assert len(list((tmp_path / "efs" / "hana").glob("*.snapshot"))) == 1
@@ -177,7 +177,7 @@ def test_a_message_that_asks_for_no_summary_is_put_among_the_dead(
 ) -> None:
     attributes = {"ApproximateReceiveCount": "1", "MessageGroupId": "s1"}
     record = {"messageId": "m", "receiptHandle": "r", "body": body, "attributes": attributes}
-    assert compactor()({"Records": [record]}, Call()) == {"batchItemFailures": []}
+    assert compaction_worker()({"Records": [record]}, Call()) == {"batchItemFailures": []}
     given = {"QueueUrl": deployed.dead_summaries}
     (letter,) = deployed.opened.client("sqs").receive_message(**given)["Messages"]
     assert letter["Body"] == body
@@ -186,7 +186,10 @@ def test_a_message_that_asks_for_no_summary_is_put_among_the_dead(
 def test_the_words_of_a_nights_report_are_a_turn_of_the_function_that_makes_summaries(
     deployed: Deployed,
 ) -> None:
-    home, period = admitting(settings.load({}), SystemClock()).home, "daily-2026-11-21"
+    home, period = (
+        message_admission(settings.load_settings({}), SystemClock()).home,
+        "daily-2026-11-21",
+    )
     llm = LlmConfig(aim=Aim(worded=True))
     agent = Agent(
         id="hana",
@@ -201,7 +204,7 @@ def test_the_words_of_a_nights_report_are_a_turn_of_the_function_that_makes_summ
     deployed.home.agents.create(profile)
     report = NightReport(home, "hana", period, SystemClock().now() + timedelta(days=1))
     report.put(Language.JA, "# 花の学習記録\n\n1 ターン\n\n## 予算内か\n\nはい。\n")
-    compact = compactor()
+    compact = compaction_worker()
     bodies = [f'{{"v":1,"agent":"hana","period":"{period}"}}']
     while bodies:
         attributes = {"ApproximateReceiveCount": "1", "MessageGroupId": "g"}

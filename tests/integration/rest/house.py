@@ -28,7 +28,7 @@ from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.gateways.rest.app import build_routes, create_app
-from opencrab.gateways.rest.http.openapi import document
+from opencrab.gateways.rest.http.openapi import openapi_document
 from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.contract.homes import HASTY
 from tests.integration.rest.thinking import Thinking
@@ -37,7 +37,7 @@ from tests.integration.rest.thinking import Thinking
 @cache
 def documented() -> dict[str, Any]:
     """The OpenAPI document of all routes, which takes a second to make."""
-    return document(build_routes())
+    return openapi_document(build_routes())
 
 
 SETUP = {"model": {"default": "scripted:rules"}, "missing": []}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from opencrab.domain.access.authority import Scope
-from opencrab.engine.autonomy.sweep import sweep
+from opencrab.engine.autonomy.sweep import sweep_agents
 from tests.integration.rest.house import House, problem
 
 WRITE = "write memo.txt: hello crab"
@@ -90,7 +90,7 @@ def test_a_stopped_turn_takes_its_question_back(shared: House) -> None:
     approval = waiting(shared)
     shared.made(f"/turns/{approval['turn_id']}/cancel", {})
     shared.work()
-    sweep(shared.runtime)
+    sweep_agents(shared.runtime)
     assert shared.got(f"/approvals/{approval['id']}")["state"] == "withdrawn"
 
 

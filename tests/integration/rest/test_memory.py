@@ -10,7 +10,7 @@ from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import new_fact
 from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark, Scope
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.identifier import ulid
+from opencrab.domain.identifier import new_ulid
 from opencrab.domain.memory.memory import MEMORY, Memory
 from opencrab.domain.memory.summary import COMPACTION, CompactionState
 from opencrab.domain.memory.write_policy import GATE, MEMORIES, MemoryCounts
@@ -202,7 +202,7 @@ def test_new_words_of_a_memory_of_last_year_are_found_once_the_index_has_followe
     house: House,
 ) -> None:
     agent = house.agent()
-    long_ago = ulid(1_700_000_000_000, b"0123456789")
+    long_ago = new_ulid(1_700_000_000_000, b"0123456789")
     memory_id = learned(house, agent, "美香は横浜に住んでいる。", id=long_ago)
     house.made(place(agent), LIKES)
     assert texts(house, agent, "横浜") == ["美香は横浜に住んでいる。"]

@@ -10,7 +10,7 @@ import pytest
 from opencrab.adapters.search_rows import LATE, IndexProgress, SearchRowReader
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.document import new_fact
-from opencrab.domain.identifier import ulid
+from opencrab.domain.identifier import new_ulid
 from opencrab.domain.memory.memory import MEMORY, REWRITTEN, IndexRewrite, Memory
 from opencrab.ports.home import Home
 from tests.contract.example import NOW
@@ -48,7 +48,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
 
 
 def future(by: timedelta) -> str:
-    return ulid(int((NOW + by).timestamp() * 1_000), b"\xff")
+    return new_ulid(int((NOW + by).timestamp() * 1_000), b"\xff")
 
 
 @pytest.mark.parametrize("strange", ["z" * 26, "zzz", future(LATE + timedelta(minutes=1))])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.aws_client import client
+from opencrab.adapters.aws_client import aws_service_client
 from opencrab.adapters.sqs import MOVED_BY_SQS, SqsQueue
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid, OpenCrabError, TooLarge, Unavailable
@@ -173,7 +173,7 @@ def test_a_message_whose_answer_was_lost_is_sent_again_and_there_once(
 
 
 def test_the_client_itself_tries_three_times(aws: Account, urls: QueueUrls) -> None:
-    patient = client(
+    patient = aws_service_client(
         "sqs", region_name=REGION, aws_access_key_id="made-up", aws_secret_access_key="made-up"
     )
     queue = SqsQueue(aws.served(patient), urls.url, urls.dead_url)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore.stub import Stubber
 
-from opencrab.adapters.aws_client import client
+from opencrab.adapters.aws_client import aws_service_client
 from opencrab.adapters.websocket_push import ApiGatewayPush
 from opencrab.domain.errors import NotFound, Unavailable
 from tests.aws import open_client
@@ -118,7 +118,7 @@ def wire(*does: int | str) -> Iterator[tuple[Wire, ApiGatewayPush]]:
     with Wire(*does) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
-        made = client(
+        made = aws_service_client(
             "apigatewaymanagementapi",
             read_seconds=0.2,
             attempts=1,

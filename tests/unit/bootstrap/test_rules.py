@@ -6,11 +6,11 @@ from opencrab.bootstrap.rules import budget_of, rules_of
 from opencrab.domain.errors import Invalid
 from opencrab.domain.money.budget import Limits
 from opencrab.engine.runtime import Rules
-from opencrab.settings import load
+from opencrab.settings import load_settings
 
 
 def test_the_defaults_are_the_engines_own() -> None:
-    assert rules_of(load({}, {})) == Rules()
+    assert rules_of(load_settings({}, {})) == Rules()
 
 
 def test_dollars_become_whole_millionths() -> None:
@@ -22,7 +22,7 @@ def test_dollars_become_whole_millionths() -> None:
         "OPENCRAB_BUDGET__HEARTBEAT_PERCENT": "0",
         "OPENCRAB_BUDGET__PUBLIC_USER_DAY_USD": "0.01",
     }
-    limits = rules_of(load({}, given)).limits
+    limits = rules_of(load_settings({}, given)).limits
     assert limits.turn_micro_usd == 290_000
     assert limits.agent_day_micro_usd == 0
     assert limits.installation_day_micro_usd == 1_234_567_890
@@ -41,14 +41,14 @@ def test_dollars_become_whole_millionths() -> None:
 )  # fmt: skip
 def test_a_budget_that_cannot_be_meant_is_named(name: str, text: str) -> None:
     with pytest.raises(Invalid) as caught:
-        rules_of(load({}, {f"OPENCRAB_BUDGET__{name}": text}))
+        rules_of(load_settings({}, {f"OPENCRAB_BUDGET__{name}": text}))
     assert caught.value.field == f"budget.{name.lower()}"
     assert caught.value.cure
 
 
 def test_a_session_of_nothing_is_one_without_a_limit() -> None:
     for text in ("0", "0.0", "0.0000001"):
-        limits = rules_of(load({}, {"OPENCRAB_BUDGET__SESSION_USD": text})).limits
+        limits = rules_of(load_settings({}, {"OPENCRAB_BUDGET__SESSION_USD": text})).limits
         assert limits.session_micro_usd is None
 
 
@@ -72,11 +72,11 @@ def test_the_setup_shows_what_is_in_force() -> None:
 
 @pytest.mark.parametrize("steps", [1, 25])
 def test_the_most_steps_are_a_setting(steps: int) -> None:
-    assert rules_of(load({}, {"OPENCRAB_AGENT__MAX_STEPS": str(steps)})).max_steps == steps
+    assert rules_of(load_settings({}, {"OPENCRAB_AGENT__MAX_STEPS": str(steps)})).max_steps == steps
 
 
 def test_everything_else_is_as_the_engine_has_it() -> None:
-    rules = rules_of(load({}, {"OPENCRAB_AGENT__MAX_STEPS": "3"}))
+    rules = rules_of(load_settings({}, {"OPENCRAB_AGENT__MAX_STEPS": "3"}))
     assert (rules.lease_seconds, rules.visibility_seconds) == (300, 1_800)
 
 
@@ -89,7 +89,7 @@ def test_everything_else_is_as_the_engine_has_it() -> None:
     ],
 )
 def test_how_much_is_shown_and_summarised_is_a_setting(name: str, text: str, rule: str) -> None:
-    assert getattr(rules_of(load({}, {f"OPENCRAB_{name}": text})), rule) == int(text)
+    assert getattr(rules_of(load_settings({}, {f"OPENCRAB_{name}": text})), rule) == int(text)
 
 
 @pytest.mark.parametrize(
@@ -104,20 +104,20 @@ def test_how_much_is_shown_and_summarised_is_a_setting(name: str, text: str, rul
 def test_numbers_beyond_all_measure_are_refused_by_name(name: str, text: str) -> None:
     section, _, key = name.lower().partition("__")
     with pytest.raises(Invalid, match=rf"{section}\.{key} must be from") as error:
-        rules_of(load({}, {f"OPENCRAB_{name}": text}))
+        rules_of(load_settings({}, {f"OPENCRAB_{name}": text}))
     assert error.value.field == f"{section}.{key}"
 
 
 @pytest.mark.parametrize("seconds", ["0", "-61", "60", "28", "100003"])
 def test_the_interval_of_new_agents_is_a_prime(seconds: str) -> None:
     with pytest.raises(Invalid, match="heartbeat_interval_secs") as refused:
-        rules_of(load({}, {"OPENCRAB_AGENT__HEARTBEAT_INTERVAL_SECS": seconds}))
+        rules_of(load_settings({}, {"OPENCRAB_AGENT__HEARTBEAT_INTERVAL_SECS": seconds}))
     assert refused.value.cure
 
 
 def test_a_number_of_autonomy_is_checked_and_named() -> None:
     given = {"OPENCRAB_AGENT__HEARTBEAT_INTERVAL_SECS": "67", "OPENCRAB_AUTONOMY__HOP_LIMIT": "3"}
-    rules = rules_of(load({}, given))
+    rules = rules_of(load_settings({}, given))
     assert (rules.heartbeat_seconds, rules.autonomy.hop_limit) == (67, 3)
     with pytest.raises(Invalid, match=r"autonomy\.hop_limit"):
-        rules_of(load({}, {"OPENCRAB_AUTONOMY__HOP_LIMIT": "0"}))
+        rules_of(load_settings({}, {"OPENCRAB_AUTONOMY__HOP_LIMIT": "0"}))

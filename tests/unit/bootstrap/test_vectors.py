@@ -9,7 +9,7 @@ import pytest
 from opencrab import settings
 from opencrab.adapters.sqlite_search.vectors import Vectors
 from opencrab.adapters.system_clock import SystemClock
-from opencrab.bootstrap.aws.search import indexer, search_of, searcher
+from opencrab.bootstrap.aws.search import search_indexer, search_of, vpc_searcher
 from opencrab.bootstrap.vectors import vectors_enabled, vectors_of
 from opencrab.domain.errors import Invalid
 from opencrab.engine.memory.embedding import EmbeddingModels
@@ -25,13 +25,13 @@ import sys
 import opencrab.adapters.sqlite_search.search, opencrab.bootstrap.local.search
 from opencrab import settings
 from opencrab.bootstrap.vectors import vectors_of
-assert vectors_of(settings.load({}, {}), None, None, None, None) is None
+assert vectors_of(settings.load_settings({}, {}), None, None, None, None) is None
 print(*(name for name in sys.modules if name.startswith("opencrab.")))
 """
 
 
 def given(**variables: str) -> Settings:
-    return settings.load({}, variables)
+    return settings.load_settings({}, variables)
 
 
 def made(configured: Settings) -> Vectors | None:
@@ -75,7 +75,11 @@ def test_on_aws_they_are_refused_by_every_function(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     with own_log():
-        for begin in (lambda: search_of(settings.load({}), SystemClock()), indexer, searcher):
+        for begin in (
+            lambda: search_of(settings.load_settings({}), SystemClock()),
+            search_indexer,
+            vpc_searcher,
+        ):
             with pytest.raises(
                 Invalid, match=r"search\.vectors does not work on AWS yet"
             ) as caught:

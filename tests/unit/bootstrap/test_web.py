@@ -6,7 +6,7 @@ import pytest
 
 from opencrab.bootstrap.web import web_of
 from opencrab.domain.errors import Invalid
-from opencrab.settings import load
+from opencrab.settings import load_settings
 
 KEY = {"WEB_SEARCH_API_KEY": "BSA-key-of-the-crab"}
 
@@ -15,13 +15,13 @@ def made(**environment: str) -> tuple[Any, Any, frozenset[str]]:
     def carrier() -> Any:
         raise AssertionError("nobody searches yet")
 
-    return web_of(load({}, environment), carrier)
+    return web_of(load_settings({}, environment), carrier)
 
 
 def test_nothing_is_offered_unless_it_is_configured() -> None:
     assert made() == (None, None, frozenset({"web_fetch", "web_search"}))
-    assert load({}, {}).absent["web.search"] == "WEB_SEARCH_API_KEY"
-    assert "web.search" not in load({}, KEY).absent
+    assert load_settings({}, {}).absent["web.search"] == "WEB_SEARCH_API_KEY"
+    assert "web.search" not in load_settings({}, KEY).absent
 
 
 def test_allowed_pages_are_offered() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from opencrab import settings
 from opencrab.adapters.local_files.secrets import FileSecrets
-from opencrab.bootstrap.aws.world_inbound import receiver
+from opencrab.bootstrap.aws.world_inbound import world_receiver
 from opencrab.bootstrap.world import world_of
 from tests.conftest import ROOT
 from tests.unit.bootstrap.aws.test_functions import LAMBDA, PLACES
@@ -20,15 +20,15 @@ from pathlib import Path
 from opencrab import settings
 from opencrab.adapters.local_files.secrets import FileSecrets
 from opencrab.bootstrap.world import world_of
-assert world_of(settings.load({"world.bus": "worlds"}), FileSecrets(Path("nowhere")))
+assert world_of(settings.load_settings({"world.bus": "worlds"}), FileSecrets(Path("nowhere")))
 print(*({"msgpack", "cryptography", "botocore"} & set(sys.modules)))
 """
 
 
 def test_there_is_no_way_unless_a_bus_is_named(tmp_path: Any) -> None:
     secrets = FileSecrets(tmp_path)
-    assert world_of(settings.load({}), secrets) is None
-    link = world_of(settings.load({"world.bus": "worlds"}), secrets)
+    assert world_of(settings.load_settings({}), secrets) is None
+    link = world_of(settings.load_settings({"world.bus": "worlds"}), secrets)
     assert link is not None
     assert link.secrets is secrets
     pair = link.envelopes.new_key()
@@ -48,7 +48,7 @@ def test_the_function_refuses_what_is_no_message_and_keeps_nothing(
     for name, value in {**PLACES, **LAMBDA, "OPENCRAB_WORLD__BUS": "worlds"}.items():
         monkeypatch.setenv(name, value)
     with own_log():
-        receive = receiver()
+        receive = world_receiver()
         record = {"messageId": "m1", "body": '{"detail": {"envelope": "eA=="}}'}
         assert receive({"Records": [record]}, None) == {"batchItemFailures": []}
     assert "a world's message was refused: id=m1, code=invalid" in capsys.readouterr().out

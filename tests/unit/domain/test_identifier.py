@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.identifier import content_hash, stable_id, turn_id, ulid
+from opencrab.domain.identifier import content_hash, new_ulid, stable_id, turn_id
 
 FORM = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
 
@@ -19,13 +19,13 @@ causes = st.lists(st.text("ab:0123海", max_size=6), max_size=4)
 def test_ids_sort_by_time_and_then_by_chance(
     one: tuple[int, bytes], other: tuple[int, bytes]
 ) -> None:
-    assert (ulid(*one) < ulid(*other)) is (one < other)
-    assert FORM.fullmatch(ulid(*one))
+    assert (new_ulid(*one) < new_ulid(*other)) is (one < other)
+    assert FORM.fullmatch(new_ulid(*one))
 
 
 def test_an_id_is_the_ulid_of_the_specification() -> None:
-    assert ulid(1_469_918_176_385, bytes(10)) == "01aryz6s410000000000000000"
-    assert ulid(2**48 - 1, b"\xff" * 10) == "7" + "z" * 25
+    assert new_ulid(1_469_918_176_385, bytes(10)) == "01aryz6s410000000000000000"
+    assert new_ulid(2**48 - 1, b"\xff" * 10) == "7" + "z" * 25
 
 
 @given(one=causes, other=causes)

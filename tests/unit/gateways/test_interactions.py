@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from opencrab.bootstrap.discord.worker import interact
+from opencrab.bootstrap.discord.worker import discord_worker
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.aws.functions import LambdaLog, Worker
-from opencrab.gateways.discord.interactions.worker import handle
+from opencrab.gateways.discord.interactions.worker import handle_interaction
 from opencrab.gateways.local.runner import Consumer
 from opencrab.ports.turn.queue import Delivery
 from tests.unit.gateways.discord.stage import Stage, staged
@@ -50,7 +50,9 @@ def event(*bodies: str) -> dict[str, Any]:
 def test_a_batch_of_interactions_is_handled(stage: Stage) -> None:
     asked = stage.door.command("ask", agent="crab", text="元気?")
     with worker(stage.runtime) as function:
-        answer = function.interactions(event(json.dumps(asked), "no json"), Call(), handle)
+        answer = function.interactions(
+            event(json.dumps(asked), "no json"), Call(), handle_interaction
+        )
     assert answer == {"batchItemFailures": []}
     stage.works()
     assert stage.said == ["はい、元気です。"]
@@ -71,13 +73,15 @@ def test_an_interaction_that_breaks_comes_again_and_holds_up_its_channel(
 def test_without_a_queue_of_interactions_none_are_handled(stage: Stage) -> None:
     runtime = stage.replaced(home=replace(stage.runtime.home, interactions=None))
     with worker(runtime) as function:
-        assert function.interactions(event("x"), Call(), handle) == {"batchItemFailures": []}
-    assert interact(runtime) is None
+        assert function.interactions(event("x"), Call(), handle_interaction) == {
+            "batchItemFailures": []
+        }
+    assert discord_worker(runtime) is None
 
 
 def test_the_local_process_handles_interactions_where_discord_is_on(stage: Stage) -> None:
-    assert interact(stage.runtime) is handle
-    assert interact(stage.replaced(discord=None)) is None
+    assert discord_worker(stage.runtime) is handle_interaction
+    assert discord_worker(stage.replaced(discord=None)) is None
 
 
 def test_the_log_of_a_private_message_that_breaks_does_not_repeat_it(

@@ -105,7 +105,7 @@ class Settings:
         return nested
 
 
-def load(
+def load_settings(
     overrides: Mapping[str, Any],
     environment: Mapping[str, str] | None = None,
     *,

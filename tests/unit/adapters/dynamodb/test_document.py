@@ -4,8 +4,8 @@ import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
 from opencrab.adapters.dynamodb.document import SCHEMA, from_item
-from opencrab.adapters.dynamodb.item import attribute
-from opencrab.adapters.dynamodb.table import changes, update
+from opencrab.adapters.dynamodb.item import to_attribute
+from opencrab.adapters.dynamodb.table import attribute_changes, update_item
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Changed, Conflict, Stopped, Unavailable
@@ -62,14 +62,14 @@ def test_a_fact_with_an_end_expires_there(dynamo: Dynamo, version: int) -> None:
     dynamo.stores.facts.commit(fact(version=version, expires_at=later(1.5)))
     item = dynamo.table.get("FACT#hana", "note#a")
     assert item is not None
-    assert item["ttl"] == attribute(int(later(1).timestamp()))
+    assert item["ttl"] == to_attribute(int(later(1).timestamp()))
 
 
 def test_what_a_newer_version_wrote_is_neither_read_nor_replaced(dynamo: Dynamo) -> None:
     facts = dynamo.stores.facts
     facts.commit(fact())
-    newer = changes({"schema": SCHEMA.version + 1})
-    dynamo.table.write(update("FACT#hana", "note#a", newer))
+    newer = attribute_changes({"schema": SCHEMA.version + 1})
+    dynamo.table.write(update_item("FACT#hana", "note#a", newer))
     with pytest.raises(Unavailable, match="newer version"):
         facts.get("hana", "note", "a")
     for write in (fact(version=2), fact(version=0)):
@@ -77,7 +77,7 @@ def test_what_a_newer_version_wrote_is_neither_read_nor_replaced(dynamo: Dynamo)
             facts.commit(write)
     item = dynamo.table.get("FACT#hana", "note#a")
     assert item is not None
-    assert from_item(item | {"schema": attribute(SCHEMA.version)}) == fact()
+    assert from_item(item | {"schema": to_attribute(SCHEMA.version)}) == fact()
 
 
 def test_every_write_has_a_token_by_which_its_repeat_is_known(dynamo: Dynamo) -> None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.dynamodb.document import DUE_SHARDS, SCHEMA, DynamoFacts, writing
+from opencrab.adapters.dynamodb.document import DUE_SHARDS, SCHEMA, DynamoFacts, document_writes
 from opencrab.adapters.dynamodb.item import Item
-from opencrab.adapters.dynamodb.table import Table, changes, update
+from opencrab.adapters.dynamodb.table import Table, attribute_changes, update_item
 from tests.bench.units import Meter
 from tests.contract.example import NOW, fact, later
 from tests.unit.adapters.dynamodb.wire import Dynamo
@@ -48,7 +48,7 @@ def table_of_ten_thousand(due: int) -> Meter:
         fact("vitals", kind="vitals", owner=f"agent-{number}", due_at=moment)
         for number, moment in enumerate(moments)
     )
-    items = [write.arguments["Item"] for each in facts for write in writing((each,))]
+    items = [write.arguments["Item"] for each in facts for write in document_writes((each,))]
     return Meter(Stub(*items))
 
 
@@ -91,9 +91,9 @@ def test_what_cannot_be_read_hides_no_other(
 ) -> None:
     facts = dynamo.stores.facts
     facts.commit(fact(due_at=later(1)), fact("b", due_at=later(2)), fact("c", due_at=later(3)))
-    newer = changes({"schema": SCHEMA.version + 1})
-    dynamo.table.write(update("FACT#hana", "note#a", newer))
-    dynamo.table.write(update("FACT#hana", "note#b", changes({"body": "[]"})))
+    newer = attribute_changes({"schema": SCHEMA.version + 1})
+    dynamo.table.write(update_item("FACT#hana", "note#a", newer))
+    dynamo.table.write(update_item("FACT#hana", "note#b", attribute_changes({"body": "[]"})))
     with caplog.at_level("WARNING"):
         found = facts.due("note", later(9), 9)
     assert [each.id for each in found] == ["c"]

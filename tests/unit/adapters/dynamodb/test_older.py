@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from opencrab.adapters.dynamodb import agent as agents
 from opencrab.adapters.dynamodb import document as facts
-from opencrab.adapters.dynamodb.item import Item, Schema, plain
+from opencrab.adapters.dynamodb.item import Item, Schema, from_attribute
 from opencrab.adapters.dynamodb.turn import record as records
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.agents.heartbeat import Heartbeat
@@ -82,7 +82,7 @@ def test_a_record_is_left_alone_exactly_where_it_says_what_is_new(
     assert refuses(records.SCHEMA, item) == is_new
     assert records.from_item(item) == record
     if not is_new:
-        body = plain(item["body"])
+        body = from_attribute(item["body"])
         assert not any(name in body for name in ("probability", "skills_held", "lots"))
 
 
@@ -105,7 +105,9 @@ def test_an_agent_is_left_alone_exactly_where_it_says_what_is_new(
     items = dynamo.table.query("AGENT#hana", "A", "Z")
     assert [refuses(agents.SCHEMA, item) for item in items] == [is_new, False, False]
     assert stored.get("hana").agent == saved
-    untold = [name for name in ("heartbeat", "world", "aim") if name in plain(items[0]["body"])]
+    untold = [
+        name for name in ("heartbeat", "world", "aim") if name in from_attribute(items[0]["body"])
+    ]
     assert bool(untold) == is_new
 
 

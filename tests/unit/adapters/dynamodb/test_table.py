@@ -13,11 +13,11 @@ from opencrab.adapters.dynamodb.table import (
     ConditionFailed,
     Dispatch,
     Write,
-    absent,
-    changes,
-    delete,
-    put,
-    update,
+    attribute_changes,
+    delete_item,
+    item_absent,
+    put_item,
+    update_item,
 )
 from opencrab.domain.errors import OpenCrabError, TooLarge, Unavailable
 from tests.aws_faults import Fault, answer_is_lost, never_arrives, refuses
@@ -33,21 +33,21 @@ def item(sk: str = "1", text: str = JAPANESE) -> Item:
 
 
 def new(sk: str = "1") -> Write:
-    return put(item(sk), absent())
+    return put_item(item(sk), item_absent())
 
 
 def test_a_failed_condition_tells_what_is_stored_instead(dynamo: Dynamo) -> None:
     dynamo.table.write(new())
     with pytest.raises(ConditionFailed) as caught:
-        dynamo.table.write(put(item(text=ENGLISH), absent()))
+        dynamo.table.write(put_item(item(text=ENGLISH), item_absent()))
     assert caught.value.item == item()
     assert dynamo.table.get("P", "1") == item()
 
 
 def test_a_failed_condition_on_nothing_tells_nothing(dynamo: Dynamo) -> None:
-    change = changes({"text": ENGLISH})
+    change = attribute_changes({"text": ENGLISH})
     with pytest.raises(ConditionFailed) as caught:
-        dynamo.table.write(update("P", "1", change, Path("pk").exists()))
+        dynamo.table.write(update_item("P", "1", change, Path("pk").exists()))
     assert caught.value.item is None
 
 
@@ -55,7 +55,9 @@ def test_a_cancelled_transaction_tells_by_place_what_is_stored(dynamo: Dynamo) -
     dynamo.table.write(new("2"))
     with pytest.raises(Cancelled) as caught:
         dynamo.table.transact(
-            new("1"), new("2"), update("P", "3", changes({"text": "x"}), Path("pk").exists())
+            new("1"),
+            new("2"),
+            update_item("P", "3", attribute_changes({"text": "x"}), Path("pk").exists()),
         )
     assert caught.value.failed == {1: item("2"), 2: None}
     assert dynamo.table.get("P", "1") is None
@@ -146,7 +148,7 @@ def test_a_lost_answer_may_have_been_a_write(dynamo: Dynamo) -> None:
 def test_an_item_over_400_kilobytes_is_too_large(dynamo: Dynamo) -> None:
     large = "花" * (140 * 1_024)
     with pytest.raises(TooLarge) as caught:
-        dynamo.table.write(put(item(text=large)))
+        dynamo.table.write(put_item(item(text=large)))
     assert caught.value.cure
     assert "花" not in caught.value.message
     size = "Item size to update has exceeded the maximum allowed size"
@@ -165,7 +167,7 @@ def filled(dynamo: Dynamo, count: int) -> list[Item]:
     """So many items of one partition."""
     items = [item(f"{number:03d}") for number in range(count)]
     for start in range(0, count, TRANSACTION_ITEMS):
-        dynamo.table.transact(*map(put, items[start : start + TRANSACTION_ITEMS]))
+        dynamo.table.transact(*map(put_item, items[start : start + TRANSACTION_ITEMS]))
     dynamo.wire.calls.clear()
     return items
 
@@ -262,10 +264,10 @@ def test_no_keys_cost_no_call(dynamo: Dynamo) -> None:
 def test_what_is_removed_is_gone_and_none_removes_one_attribute(dynamo: Dynamo) -> None:
     dynamo.table.write(new())
     changed = dynamo.table.write(
-        update("P", "1", changes({"text": None, "n": 3})), answer="ALL_NEW"
+        update_item("P", "1", attribute_changes({"text": None, "n": 3})), answer="ALL_NEW"
     )
     assert changed == {"pk": {"S": "P"}, "sk": {"S": "1"}, "n": {"N": "3"}}
-    dynamo.table.write(delete("P", "1"))
+    dynamo.table.write(delete_item("P", "1"))
     assert dynamo.table.get("P", "1") is None
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.dynamodb.table import Dispatch, Table, changes, update
-from opencrab.adapters.dynamodb.workspace import DynamoLedger, partition, sort_key
+from opencrab.adapters.dynamodb.table import Dispatch, Table, attribute_changes, update_item
+from opencrab.adapters.dynamodb.workspace import DynamoLedger, sort_key, workspace_partition
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import TooLarge, Unavailable
 from opencrab.ports.workspace.files import FileInfo
@@ -110,7 +110,9 @@ def test_the_deepest_path_fits_into_a_transaction(dynamo: Opened) -> None:
 
 def test_what_a_newer_version_wrote_is_left_to_it(dynamo: Opened) -> None:
     entry = dynamo.kept(PATH, 10)
-    dynamo.table.write(update(partition("mika"), sort_key(PATH), changes({"schema": 2})))
+    dynamo.table.write(
+        update_item(workspace_partition("mika"), sort_key(PATH), attribute_changes({"schema": 2}))
+    )
     assert dynamo.ledger.save("mika", entry.seen(info(PATH, 20), NOW)) is None
     with pytest.raises(Unavailable, match="newer version"):
         dynamo.ledger.entry("mika", PATH)

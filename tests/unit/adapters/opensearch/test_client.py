@@ -12,7 +12,7 @@ from opencrab.adapters.opensearch.client import (
     all_written,
 )
 from opencrab.adapters.opensearch.connection import ATTEMPTS, Backoff, checked_endpoint, region_of
-from opencrab.adapters.opensearch.schema import creation
+from opencrab.adapters.opensearch.schema import index_creation_body
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid, Unavailable
 from tests.contract.example import NOW
@@ -35,7 +35,7 @@ def collection(clock: FakeClock) -> FakeCollection:
 @pytest.fixture
 def client(collection: FakeCollection, clock: FakeClock) -> OpenSearchClient:
     made = client_of(collection, clock)
-    made.create(INDEX, creation(clock.now()))
+    made.create(INDEX, index_creation_body(clock.now()))
     return made
 
 
@@ -139,7 +139,7 @@ def test_an_index_that_is_not_there_answers_nothing_and_can_be_dropped(
     assert client.search("opencrab-test-nobody", MATCH_ALL) is None
     assert client.about("opencrab-test-nobody") is None
     client.drop("opencrab-test-nobody")
-    client.create(INDEX, creation(NOW))
+    client.create(INDEX, index_creation_body(NOW))
 
 
 class Answering(httpx.BaseTransport):

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from opencrab.adapters.opensearch.client import DocumentWrite, OpenSearchClient
-from opencrab.adapters.opensearch.schema import creation
+from opencrab.adapters.opensearch.schema import index_creation_body
 from opencrab.adapters.opensearch.signing import sign_request
 from opencrab.adapters.system_clock import FakeClock
 from tests.contract.example import NOW
@@ -30,7 +30,7 @@ def collection(clock: FakeClock) -> FakeCollection:
 @pytest.fixture
 def client(collection: FakeCollection, clock: FakeClock) -> OpenSearchClient:
     made = client_of(collection, clock)
-    made.create(INDEX, creation(clock.now()))
+    made.create(INDEX, index_creation_body(clock.now()))
     return made
 
 
@@ -96,7 +96,7 @@ def test_each_shard_counts_for_itself(clock: FakeClock) -> None:
     found = []
     for shards in (1, 3):
         client = client_of(FakeCollection(clock, shards=shards), clock)
-        client.create(INDEX, creation(NOW))
+        client.create(INDEX, index_creation_body(NOW))
         written(client, clock, *texts)
         found.append(scores(client, "crab sea"))
     assert set(found[0]) == set(found[1])

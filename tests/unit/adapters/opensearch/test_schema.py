@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.opensearch.schema import (
-    creation,
-    document,
+    document_of_row,
+    index_creation_body,
     index_name,
     made_at,
     place_row,
-    read,
     row_id,
+    row_of_document,
 )
 from opencrab.adapters.opensearch.terms import index_text
 from opencrab.domain.conversation.session import Hearing
@@ -64,12 +64,14 @@ def test_other_stages_name_no_index(stage: str) -> None:
 @given(text=st.text(st.characters(exclude_categories=["Cs"])), place=st.integers(1, 9))
 def test_a_row_comes_back_as_it_was(text: str, place: int) -> None:
     row = replace(ROW, text=text)
-    found = read(document(place_row(row, place)))
+    found = row_of_document(document_of_row(place_row(row, place)))
     assert (found.row, found.place) == (row, place)
 
 
 def test_halves_of_characters_are_made_whole() -> None:
-    found = read(document(place_row(replace(ROW, text="蟹\ud83e", speaker="\udc00"), 1)))
+    found = row_of_document(
+        document_of_row(place_row(replace(ROW, text="蟹\ud83e", speaker="\udc00"), 1))
+    )
     found.row.text.encode()
     found.row.speaker.encode()
 
@@ -87,7 +89,7 @@ def test_lines_and_kept_things_never_share_a_document() -> None:
 
 
 def test_an_index_tells_when_it_was_made() -> None:
-    about = creation(NOW)["mappings"]["_meta"]
+    about = index_creation_body(NOW)["mappings"]["_meta"]
     assert made_at(about) == NOW
     assert made_at({}) is None
     assert made_at({**about, "opencrab": 0}) is None

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import Reply
-from opencrab.adapters.providers.wire.framing import events
-from opencrab.adapters.providers.wire.lenient import parse
+from opencrab.adapters.providers.wire.framing import stream_frames
+from opencrab.adapters.providers.wire.lenient import parse_json_body
 from opencrab.adapters.providers.wire.wire import ErrorParty, Wire
 from opencrab.domain.turn.record import ModelAnswer
 
@@ -102,13 +102,13 @@ def read(wire: Wire, exchange: Exchange, party: ErrorParty = PARTY) -> ModelAnsw
         raise wire.failure(exchange.reply, party)
     if exchange.is_stream:
         return read_stream(wire, [exchange.body], party)
-    return wire.from_wire(parse(exchange.body), party)
+    return wire.from_wire(parse_json_body(exchange.body), party)
 
 
 def read_stream(wire: Wire, chunks: Iterable[bytes], party: ErrorParty = PARTY) -> ModelAnswer:
     """The answer that a stream amounts to; it must have ended."""
     assembly = wire.assembly(party)
-    for event in events(chunks, wire.framing):
+    for event in stream_frames(chunks, wire.framing):
         assembly.add(event)
     assert assembly.ended, "the stream was cut"
     return wire.from_wire(assembly.body(), party)

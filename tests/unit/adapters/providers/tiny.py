@@ -4,14 +4,14 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from opencrab.adapters.providers.transport.exchange import Reply, excerpt
+from opencrab.adapters.providers.transport.exchange import Reply, response_excerpt
 from opencrab.adapters.providers.wire.lenient import (
-    count,
+    as_label,
+    as_list,
+    as_mapping,
+    as_token_count,
     json_excerpt,
-    label,
-    listing,
-    mapping,
-    parse,
+    parse_json_body,
 )
 from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing, StreamFrame
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -36,12 +36,12 @@ class TinyAssembly:
         return bool(self.words)
 
     def add(self, event: StreamFrame) -> None:
-        body = mapping(parse(event.data.encode()))
+        body = as_mapping(parse_json_body(event.data.encode()))
         if "error" in body:
             raise ModelCallFailed(
                 f"{self.party.provider}: {json_excerpt(body)}", Fault.SERVER_ERROR
             )
-        self.words += label(body.get("w"))
+        self.words += as_label(body.get("w"))
         self.usage = body.get("usage", self.usage)
         self.ended = self.ended or "end" in body
 
@@ -70,14 +70,14 @@ class TinyWire:
     def from_wire(self, body: Any, party: ErrorParty) -> ModelAnswer:
         if self.bug is not None:
             raise self.bug
-        if "text" not in mapping(body):
+        if "text" not in as_mapping(body):
             raise ModelCallFailed(
                 f"no answer of {party.provider}: {json_excerpt(body)}", Fault.NONSENSE
             )
-        tokens = count(body.get("usage"))
+        tokens = as_token_count(body.get("usage"))
         usage = Usage(input_tokens=tokens, output_tokens=tokens)
         return ModelAnswer(
-            text=body["text"], model=label(body.get("model")), usage=usage, finish="stop"
+            text=body["text"], model=as_label(body.get("model")), usage=usage, finish="stop"
         )
 
     def assembly(self, party: ErrorParty) -> TinyAssembly:
@@ -85,8 +85,10 @@ class TinyWire:
 
     def failure(self, reply: Reply, party: ErrorParty) -> ModelCallFailed:
         fault = FAULTS.get(reply.status, Fault.SERVER_ERROR)
-        told = f"{party.provider} ({reply.status}, {party.key_name}): {excerpt(reply.body)}"
-        return ModelCallFailed(told, fault, cure=f"check {excerpt(reply.body, 60)}")
+        told = (
+            f"{party.provider} ({reply.status}, {party.key_name}): {response_excerpt(reply.body)}"
+        )
+        return ModelCallFailed(told, fault, cure=f"check {response_excerpt(reply.body, 60)}")
 
     def models_path(self) -> str:
         return "/models"
@@ -103,7 +105,7 @@ class TinyWire:
     def embeddings_from_wire(
         self, body: Any, texts: tuple[str, ...], party: ErrorParty
     ) -> Embeddings:
-        if len(listing(body)) != len(texts):
+        if len(as_list(body)) != len(texts):
             raise ModelCallFailed(f"{party.provider} sent too few vectors", Fault.NONSENSE)
         usage = Usage(input_tokens=len(texts), reported_micro_usd=len(texts))
         return Embeddings(tuple((float(number),) for number in body), usage)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
-from opencrab.adapters.sqlite.database import Database, milliseconds
+from opencrab.adapters.sqlite.database import Database, to_milliseconds
 from opencrab.adapters.sqlite.home import FILE, home_on
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.access.authority import Scope
@@ -167,7 +167,7 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
         a_turns_life(home)
         what_surrounds_it(home)
         what_is_seen_on_the_board(home)
-        opened.purge(milliseconds(NOW), milliseconds(NOW))
+        opened.purge(to_milliseconds(NOW), to_milliseconds(NOW))
         heard = sorted(found for found in opened.statements if DATA.match(found))
         with opened.reading() as items:
             return {

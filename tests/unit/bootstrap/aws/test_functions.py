@@ -17,13 +17,13 @@ from opencrab.adapters.providers.registry import ProviderModels, nothing_stored
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.aws import functions
 from opencrab.bootstrap.aws.functions import DeployedModels, LaterSecrets, models_of
-from opencrab.bootstrap.aws.models import thinking
+from opencrab.bootstrap.aws.models import models_from_settings
 from opencrab.bootstrap.aws.status import setup_of
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.models.preferences import Preferences
 from opencrab.gateways.cli.doctor.server_checks import CheckVerdict, of_setup
-from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog, languages
+from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog, cli_languages
 from opencrab.ports.models.preferences import StoredPreferences
 from opencrab.settings import Settings
 from tests.conftest import ROOT
@@ -67,7 +67,7 @@ def logging_as_it_was() -> Iterator[None]:
 @pytest.fixture
 def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """What the template sets, and nothing else. There is no network: a call of AWS would fail."""
-    for name in settings.load({}, {}).values:
+    for name in settings.load_settings({}, {}).values:
         monkeypatch.delenv("OPENCRAB_" + name.upper().replace(".", "__"), raising=False)
     for name, value in (PLACES | LAMBDA).items():
         monkeypatch.setenv(name, value)
@@ -97,7 +97,7 @@ class Store:
 
     def load(self, overrides: dict[str, Any], *, secret: Callable[[str], str | None]) -> Settings:
         self.loads += 1
-        return settings.load(overrides, {}, secret=secret)
+        return settings.load_settings(overrides, {}, secret=secret)
 
 
 def deployed(store: Store) -> tuple[DeployedModels, FakeClock]:
@@ -184,7 +184,7 @@ def test_a_new_version_of_the_preferences_brings_new_keys_at_once() -> None:
 
 def test_a_kept_key_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
-    known = thinking(settings.load, Store(OPENAI_API_KEY="sk-kept"))
+    known = models_from_settings(settings.load_settings, Store(OPENAI_API_KEY="sk-kept"))
     assert known.providers["openai"].api_key == "sk-kept"
 
 
@@ -241,7 +241,7 @@ def test_a_provider_without_its_key_is_missed_and_not_replaced() -> None:
 
 
 def test_a_worker_is_built_from_names_alone(environment: pytest.MonkeyPatch) -> None:
-    made = functions.worker()
+    made = functions.turn_worker()
     assert made.turns({"Records": []}, Call()) == {"batchItemFailures": []}
     assert made.deliveries({"Records": []}, Call()) == {"batchItemFailures": []}
 
@@ -290,7 +290,7 @@ def test_a_missing_name_is_an_error_that_says_which(
 ) -> None:
     environment.delenv(missing)
     with pytest.raises(Invalid, match=missing) as caught:
-        functions.worker()
+        functions.turn_worker()
     assert caught.value.field == missing.removeprefix("OPENCRAB_").lower().replace("__", ".")
     assert caught.value.cure
 
@@ -302,13 +302,13 @@ def test_the_level_of_the_log_is_a_setting(
     environment: pytest.MonkeyPatch, word: str, level: int
 ) -> None:
     environment.setenv("OPENCRAB_LOG__LEVEL", word)
-    functions.worker()
+    functions.turn_worker()
     assert logging.getLogger().level == level
 
 
-@pytest.mark.parametrize("tongue", languages())
+@pytest.mark.parametrize("tongue", cli_languages())
 def test_doctor_understands_the_setup(environment: pytest.MonkeyPatch, tongue: CliLanguage) -> None:
-    setup = setup_of(settings.load({}), limited(), beating())
+    setup = setup_of(settings.load_settings({}), limited(), beating())
     assert json.loads(json.dumps(setup)) == setup
     assert setup["home"]["table"] == "opencrab-dev"
     findings = list(of_setup(SentenceCatalog(tongue), setup, NOW))
@@ -321,14 +321,14 @@ def test_doctor_understands_the_setup(environment: pytest.MonkeyPatch, tongue: C
 def test_the_setup_tells_no_secret(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("OPENAI_API_KEY", "sk-secret")
     environment.setenv("OPENCRAB_AWS__OWNER_KEY_HASH", "f" * 64)
-    told = json.dumps(setup_of(settings.load({}), limited(), beating()))
+    told = json.dumps(setup_of(settings.load_settings({}), limited(), beating()))
     assert "sk-secret" not in told
     assert "f" * 64 not in told
 
 
 def test_the_setup_shows_the_limits_in_force(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("OPENCRAB_BUDGET__TURN_USD", "0.25")
-    configured = settings.load({})
+    configured = settings.load_settings({})
     shown = setup_of(configured, limited(agent_day_micro_usd=7), beating())["budget"]
     assert (shown["turn_usd"], shown["agent_day_usd"]) == (0.25, 0.000007)
     assert (shown["session_usd"], shown["changed"]) == (None, ["agent_day_usd"])

@@ -13,7 +13,7 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.discord.channel import FRESH, DiscordParts, StoredBotTokens, discord_of
 from opencrab.domain.discord.community import Community
 from opencrab.domain.errors import Invalid, NeverSent, Refused, Unavailable
-from opencrab.settings import load
+from opencrab.settings import load_settings
 from tests.discord.fake import FakeDiscord
 
 ON = {"OPENCRAB_GATEWAY__DISCORD__ENABLED": "true"}
@@ -46,15 +46,15 @@ def clock() -> FakeClock:
 
 
 def parts(clock: FakeClock, environment: dict[str, str], secrets: Kept | None = None) -> Any:
-    reading = partial(load, environment=environment)
+    reading = partial(load_settings, environment=environment)
     facts: Any = None
-    return discord_of(load({}, environment), secrets or Kept(), clock, facts, load=reading)
+    return discord_of(load_settings({}, environment), secrets or Kept(), clock, facts, load=reading)
 
 
 def tokens(
     clock: FakeClock, secrets: Kept, environment: dict[str, str] | None = None
 ) -> StoredBotTokens:
-    return StoredBotTokens(secrets, clock, partial(load, environment=environment or {}))
+    return StoredBotTokens(secrets, clock, partial(load_settings, environment=environment or {}))
 
 
 def test_nothing_is_made_of_it_unless_it_is_switched_on(clock: FakeClock) -> None:
@@ -96,9 +96,9 @@ def test_nothing_heavy_is_loaded_before_somebody_speaks() -> None:
     code = (
         "import sys\n"
         "from opencrab.bootstrap.discord.channel import discord_of\n"
-        "from opencrab.settings import load\n"
+        "from opencrab.settings import load_settings\n"
         "from opencrab.adapters.system_clock import SystemClock\n"
-        f"made = discord_of(load({{}}, {ON!r}), None, SystemClock(), None)\n"
+        f"made = discord_of(load_settings({{}}, {ON!r}), None, SystemClock(), None)\n"
         "assert made.channels\n"
         "print([m for m in ('httpx', 'opencrab.adapters.discord') if m in sys.modules])\n"
     )

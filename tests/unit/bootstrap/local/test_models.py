@@ -14,7 +14,7 @@ from opencrab.domain.models.routing import Use
 @pytest.fixture
 def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FileSecrets:
     """A machine without keys, and on which no server of models listens."""
-    for variable in settings.load({}, {}).absent.values():
+    for variable in settings.load_settings({}, {}).absent.values():
         monkeypatch.delenv(variable, raising=False)
     for name in ("OLLAMA", "LLAMACPP"):
         variable = f"OPENCRAB_LLM__PROVIDERS__{name}__BASE_URL"

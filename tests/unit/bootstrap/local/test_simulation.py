@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from opencrab.bootstrap.local.simulation import installation, simulation
+from opencrab.bootstrap.local.simulation import run_day_simulation, simulated_installation
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Language
 from opencrab.engine.agents.creation import NewAgent, create_agent
 from opencrab.engine.simulation.day import SimulationResult, simulate_day
-from opencrab.gateways.cli.app import build
+from opencrab.gateways.cli.app import build_cli
 from opencrab.gateways.cli.terminal.options import Options
 
 FIELDS = {"beats", "turns", "model_calls", "model_calls_without_reason", "spend_micro_usd"}
@@ -20,7 +20,7 @@ FIELDS = {"beats", "turns", "model_calls", "model_calls_without_reason", "spend_
 
 @pytest.fixture(scope="module")
 def day() -> SimulationResult:
-    return simulation(2, 8, 1, Language.JA)
+    return run_day_simulation(2, 8, 1, Language.JA)
 
 
 def test_agents_with_instructions_live_and_mostly_sleep(day: SimulationResult) -> None:
@@ -38,12 +38,12 @@ def test_no_model_is_asked_without_a_reason(day: SimulationResult) -> None:
 
 
 def test_the_same_seed_is_the_same_day_and_another_seed_another(day: SimulationResult) -> None:
-    assert simulation(2, 8, 1, Language.JA) == day
-    assert simulation(2, 8, 2, Language.JA) != day
+    assert run_day_simulation(2, 8, 1, Language.JA) == day
+    assert run_day_simulation(2, 8, 2, Language.JA) != day
 
 
 def test_agents_with_nothing_due_cost_nothing(tmp_path: Path) -> None:
-    with installation(tmp_path, 1) as (runtime, clock):
+    with simulated_installation(tmp_path, 1) as (runtime, clock):
         for name, heartbeat in (("quiet", Heartbeat()), ("off", Heartbeat(enabled=False))):
             new = NewAgent(name=name, heartbeat=heartbeat)
             create_agent(runtime, new, owner="o", agent_id=name)
@@ -57,14 +57,14 @@ def test_agents_with_nothing_due_cost_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("agents", "hours"), [(0, 1), (-1, 1), (1_001, 1), (1, 0), (1, 10_000)])
 def test_a_number_out_of_range_is_refused(agents: int, hours: float) -> None:
     with pytest.raises(Invalid, match=r"--agents|--hours"):
-        simulation(agents, hours, 1, Language.EN)
+        run_day_simulation(agents, hours, 1, Language.EN)
 
 
 @pytest.mark.parametrize(("language", "told"), [("en", "without a reason"), ("ja", "理由なし")])
 def test_the_command_tells_it_in_both_languages(
     language: str, told: str, day: SimulationResult
 ) -> None:
-    app = build(lambda _options: 0, Options(simulation=lambda *_given: day))
+    app = build_cli(lambda _options: 0, Options(simulation=lambda *_given: day))
     shown = CliRunner().invoke(app, ["simulate", "--language", language])
     assert shown.exit_code == 0, shown.output
     assert told in shown.output
@@ -72,7 +72,7 @@ def test_the_command_tells_it_in_both_languages(
 
 
 def test_json_is_one_object_with_the_same_numbers(day: SimulationResult) -> None:
-    app = build(lambda _options: 0, Options(simulation=lambda *_given: day))
+    app = build_cli(lambda _options: 0, Options(simulation=lambda *_given: day))
     shown = CliRunner().invoke(app, ["simulate", "--json"])
     found = json.loads(shown.output)
     assert FIELDS | {"by_agent"} <= found.keys()

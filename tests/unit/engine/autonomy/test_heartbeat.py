@@ -23,7 +23,7 @@ from opencrab.engine.autonomy.heartbeat import (
     sweep_heartbeats,
 )
 from opencrab.engine.autonomy.heartbeat_decision import agents_own_session
-from opencrab.engine.autonomy.sweep import sweep
+from opencrab.engine.autonomy.sweep import sweep_agents
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
@@ -334,7 +334,7 @@ def test_a_changed_interval_begins_anew_and_what_an_agent_wants_is_reviewed(hous
     assert vital_signs.create_vital_signs(house.runtime, profile) == told_signs
     note(house, "crab", goal_at=START, reviewed_at=START)
     house.clock.advance(3_601)
-    sweep(house.runtime)
+    sweep_agents(house.runtime)
     assert (signs(house, "crab").goal_at, log(house, "crab")) == (None, [])
     assert house.home.agents.get("crab").mind.agenda == Agenda()
 

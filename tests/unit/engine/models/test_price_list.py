@@ -8,7 +8,7 @@ import pytest
 
 from opencrab import settings
 from opencrab.bootstrap.aws.functions import models_of
-from opencrab.bootstrap.prices import nightly
+from opencrab.bootstrap.prices import nightly_price_update
 from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.models.preferences import DatedPrice
@@ -30,7 +30,7 @@ LONG_AGO = date(2024, 1, 1)
 def _configured(
     overrides: dict[str, object], *, secret: Callable[[str], str | None]
 ) -> settings.Settings:
-    return settings.load(overrides, {}, secret=secret)
+    return settings.load_settings(overrides, {}, secret=secret)
 
 
 @pytest.fixture
@@ -138,5 +138,5 @@ def test_without_a_list_nothing_changes(priced: World, error: Exception) -> None
 
 
 def test_an_installation_that_names_no_list_asks_nobody(priced: World) -> None:
-    quiet = settings.load({"llm.prices_url": ""}, {})
-    assert nightly(quiet, lambda: pytest.fail("nobody is asked"))(priced.runtime) == 0
+    quiet = settings.load_settings({"llm.prices_url": ""}, {})
+    assert nightly_price_update(quiet, lambda: pytest.fail("nobody is asked"))(priced.runtime) == 0

@@ -15,7 +15,7 @@ from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.engine.agents.vital_signs import create_vital_signs, stored_vital_signs
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.gateways.aws.functions import delivery_of
+from opencrab.gateways.aws.functions import delivery_of_sqs_record
 from opencrab.ports.turn.queue import Delivery
 from tests.conftest import ROOT
 from tests.contract.homes import sqlite
@@ -138,11 +138,11 @@ def test_official_events_that_are_none_of_ours_are_buried(
 
 def test_an_official_event_is_read_as_sqs_means_it(wire: Path) -> None:
     (record,) = events(wire, "powertools-snsSqsFifoEvent")["Records"]
-    delivery = delivery_of(record)
+    delivery = delivery_of_sqs_record(record)
     assert (delivery.group, delivery.count) == ("powertools-test", 1)
     assert (delivery.body, delivery.receipt) == (record["body"], record["receiptHandle"])
     (record,) = events(wire, "sam-sqs-receive-message")["Records"]
-    assert delivery_of(record).group == ""
+    assert delivery_of_sqs_record(record).group == ""
 
 
 def test_a_delivery_that_names_nothing_is_done(function: Function) -> None:

@@ -17,7 +17,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from opencrab.domain.usage.aws_cost import PriceSheet
-from opencrab.gateways.cli.app import build
+from opencrab.gateways.cli.app import build_cli
 from opencrab.gateways.cli.terminal.options import NewestPrices, Options, UpOptions
 
 CTRL_C = "\x03"
@@ -224,4 +224,4 @@ def _built(given: frozenset[str], _language: tuple[str, ...]) -> tuple[Any, _Sta
         pause=stage.pause,
         **{name: stage.outside(name) for name in given},
     )
-    return get_command(build(stage.launch, outside)), stage
+    return get_command(build_cli(stage.launch, outside)), stage

@@ -43,13 +43,13 @@ EVERY_COMMAND = (
 
 LOADED = """
 import json, sys
-from opencrab.gateways.cli.app import build
+from opencrab.gateways.cli.app import build_cli
 
 def launch(options):
     print(json.dumps(sorted(sys.modules)))
     return 0
 
-build(launch)(["up", "--port", "1"])
+build_cli(launch)(["up", "--port", "1"])
 """
 
 

@@ -19,7 +19,7 @@ from opencrab.engine.conversation.delivery import deliver_utterance
 from opencrab.engine.discord.presence import save_discord_presence
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.pace import MessageOutcome
-from opencrab.gateways.discord.interactions.worker import handle
+from opencrab.gateways.discord.interactions.worker import handle_interaction
 from opencrab.ports.conversation.channel import Panel
 from opencrab.ports.turn.queue import Delivery
 from tests.contract.homes import HOMES, OpenHome
@@ -87,7 +87,7 @@ class Stage:
 
     def does(self, raw: dict[str, Any], *, count: int = 1) -> MessageOutcome:
         """Let one delivery of an interaction be handled."""
-        return handle(self.runtime, self.delivery(raw, count))
+        return handle_interaction(self.runtime, self.delivery(raw, count))
 
     def delivery(self, raw: dict[str, Any], count: int = 1) -> Delivery:
         """A delivery that a worker holds, taken out of the queue."""

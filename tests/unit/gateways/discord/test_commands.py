@@ -14,7 +14,7 @@ from opencrab.gateways.discord.commands import COMMANDS
 from opencrab.gateways.discord.interactions import acks
 from opencrab.gateways.discord.interactions.worker import COMMANDS as ACTING
 from opencrab.gateways.discord.interactions.worker import MENUS
-from opencrab.gateways.discord.text.view_sentences import term
+from opencrab.gateways.discord.text.view_sentences import discord_term
 from opencrab.gateways.discord.views.models import ALL_USES
 from opencrab.gateways.discord.views.view_commands import ANSWERS
 from tests.discord.command_rules import characters, check_commands, walk
@@ -50,7 +50,9 @@ def choices(command: str, option: str) -> list[tuple[str, str, str]]:
 
 def known(*words: str) -> list[tuple[str, str, str]]:
     """Words of the code's own as choices."""
-    return [(each, term(Language.EN, each), term(Language.JA, each)) for each in words]
+    return [
+        (each, discord_term(Language.EN, each), discord_term(Language.JA, each)) for each in words
+    ]
 
 
 def test_the_choices_are_those_that_the_code_knows() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from opencrab.domain.discord.community import Presence, Spot
 from opencrab.domain.errors import Refused, Unauthenticated, Unavailable
-from opencrab.gateways.discord_relay.bot import run
+from opencrab.gateways.discord_relay.bot import run_relay_bot
 from opencrab.gateways.discord_relay.connection import RelayConnection
 from opencrab.gateways.discord_relay.relay import id_at
 from tests.unit.gateways.discord_relay.gateway import (
@@ -65,7 +65,7 @@ class Crab:
             pauses=(0,),
         )
         with pytest.raises(Unauthenticated, match="enough"):
-            run(connection)
+            run_relay_bot(connection)
 
     @property
     def words(self) -> list[str]:
@@ -186,7 +186,7 @@ def test_a_gateway_that_refuses_is_explained(tmp_path: Path, presence: Presence,
             pauses=(0,),
         )
         with pytest.raises((Refused, Unavailable)) as caught:
-            run(connection)
+            run_relay_bot(connection)
     assert ("Message Content" in str(caught.value.cure)) is (said == 4014)
 
 
@@ -202,7 +202,7 @@ def test_a_token_that_is_none_is_explained(tmp_path: Path) -> None:
         memory=tmp_path / "relay.json",
     )
     with pytest.raises(Refused, match="token"):
-        run(connection)
+        run_relay_bot(connection)
 
 
 def test_what_is_remembered_is_read_again_and_rubbish_is_nothing(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from opencrab.engine.access.api_keys import create_api_key
 from opencrab.engine.conversation import connections
 from opencrab.engine.conversation.connections import KEY_BELIEVED
 from opencrab.engine.conversation.live import VisibleKinds, WatchTarget, visible_line_kinds
-from opencrab.gateways.websocket.pushing import AT_ONCE, BATCH_SECONDS, Pusher, frame
+from opencrab.gateways.websocket.pushing import AT_ONCE, BATCH_SECONDS, Pusher, event_frame
 from opencrab.ports.conversation.feed import FeedEntry
 from tests.unit.engine.known_world import World, opened
 from tests.unit.gateways.websocket.connected import Sockets
@@ -216,7 +216,7 @@ def test_turns_that_are_kept_no_more_and_queued_ones_tell_nothing(desk: Desk) ->
 
 
 def test_a_frame_keeps_characters_as_they_are() -> None:
-    assert frame({"delta": "海🦀"}) == '{"delta":"海🦀"}'
+    assert event_frame({"delta": "海🦀"}) == '{"delta":"海🦀"}'
 
 
 def test_several_who_take_nothing_are_waited_for_together(desk: Desk) -> None:

@@ -22,7 +22,7 @@ from opencrab.ports.turn.action import (
     Offered,
     Prepare,
     Run,
-    never,
+    never_ends_turn,
 )
 
 Arguments = TypeVar("Arguments", bound=Value)
@@ -87,7 +87,7 @@ class Group:
                 run=_answering(function),
                 descriptions={Language.EN: _prompt(function.__doc__), Language.JA: _prompt(ja)},
                 sentences=dict(zip((Language.EN, Language.JA), sentences, strict=True)),
-                ends_turn=ends_turn if callable(ends_turn) else _always if ends_turn else never,
+                ends_turn=ends_turn if callable(ends_turn) else _ENDS[ends_turn],
                 prepare=_keeping_failure(prepare) if prepare else None,
                 **details,
             )
@@ -212,6 +212,9 @@ def _sentence(error: OpenCrabError) -> str:
 
 def _always(_arguments: Any, _result: ActionResult) -> bool:
     return True
+
+
+_ENDS: dict[bool, EndsTurn] = {True: _always, False: never_ends_turn}
 
 
 def _prompt(text: str | None) -> str:

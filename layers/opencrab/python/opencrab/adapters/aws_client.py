@@ -38,7 +38,7 @@ _UNKNOWN_CALLER = frozenset(
 )
 
 
-def client(
+def aws_service_client(
     service: str, *, read_seconds: float = READ_SECONDS, attempts: int = ATTEMPTS, **given: str
 ) -> Any:
     """A client of one service; region and credentials come from the function unless given.
@@ -55,7 +55,7 @@ def client(
     return _session().create_client(service, config=config, **given)
 
 
-def credentials() -> Any:
+def process_credentials() -> Any:
     """Who this process is now, for requests that no client of botocore's sends.
 
     Asked for each request: a function's credentials lapse within hours.
@@ -80,7 +80,7 @@ class Deferred:
     def __getattr__(self, name: str) -> Any:
         with self._lock:
             if self._client is None:
-                self._client = client(self._service, **self._given)
+                self._client = aws_service_client(self._service, **self._given)
         return getattr(self._client, name)
 
 
@@ -92,7 +92,7 @@ def error_code(error: Exception) -> str:
     return type(error).__name__
 
 
-def error_text(error: Exception) -> str:
+def aws_error_text(error: Exception) -> str:
     """What AWS says in words; it may name accounts, so that it is for looking at, not showing."""
     if isinstance(error, ClientError):
         return str(error.response.get("Error", {}).get("Message", ""))

@@ -14,7 +14,7 @@ from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import Document
 from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark
 from opencrab.domain.errors import NotFound
-from opencrab.domain.identifier import ulid, ulid_milliseconds
+from opencrab.domain.identifier import new_ulid, ulid_milliseconds
 from opencrab.domain.memory.memory import (
     EXPERIENCE,
     MEMORY,
@@ -118,11 +118,11 @@ class ForgottenRows:
                 self._lines.setdefault(lines.session_id, []).append((lines.first, lines.last))
             self._refs.update(mark.refs)
             if mark.everything:
-                self.until = max(mark.at, self.until or mark.at, key=micros)
+                self.until = max(mark.at, self.until or mark.at, key=search_row_micros)
 
     def has(self, row: SearchRow) -> bool:
         """Whether a row must neither be kept nor be found."""
-        if self.until is not None and micros(row.at) <= micros(self.until):
+        if self.until is not None and search_row_micros(row.at) <= search_row_micros(self.until):
             return True
         if row.ref:
             return row.id in self._refs
@@ -277,7 +277,7 @@ class SearchRowReader:
                 yield Batch(kind=REWRITTEN, last_id=_last_reached_id(known, page, now))
             return
         # Whatever was told of so long before the last look was there then: it is read only once.
-        after = max(_earlier(known, now), min(known, ulid(_milliseconds(seen.at - LATE), b"")))
+        after = max(_earlier(known, now), min(known, new_ulid(_milliseconds(seen.at - LATE), b"")))
         while page := self._facts.page(agent_id, REWRITTEN, after=after, limit=_PAGE):
             told = dict[str, dict[str, None]]()
             for each in (fact.read(IndexRewrite) for fact in page):
@@ -339,10 +339,10 @@ def _earlier(known: str, now: datetime) -> str:
     milliseconds = ulid_milliseconds(known)
     if milliseconds is None or milliseconds > _milliseconds(now + LATE):
         return ""
-    return ulid(max(milliseconds - round(LATE.total_seconds() * 1_000), 0), b"")
+    return new_ulid(max(milliseconds - round(LATE.total_seconds() * 1_000), 0), b"")
 
 
-def micros(at: datetime) -> int:
+def search_row_micros(at: datetime) -> int:
     """Microseconds since 1970; a time without a zone is taken for UTC."""
     return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from opencrab.adapters.aws_client import (
     AWS_ERRORS,
-    client,
+    aws_service_client,
     error_code,
     is_forbidden,
     unavailable_error,
@@ -44,7 +44,9 @@ _SSM = "ssm:"
 _SECRETS_MANAGER = "secretsmanager:"
 
 
-def secrets_from(place: str, clock: Clock, open_client: Callable[[str], Any] = client) -> Secrets:
+def secrets_from(
+    place: str, clock: Clock, open_client: Callable[[str], Any] = aws_service_client
+) -> Secrets:
     """The secrets of a place: `ssm:/path/`, or `secretsmanager:` and a name or ARN."""
     if place.startswith(f"{_SSM}/"):
         return SsmSecrets(open_client("ssm"), place.removeprefix(_SSM), clock)

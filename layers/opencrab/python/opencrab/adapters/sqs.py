@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from opencrab.adapters.aws_client import AWS_ERRORS, error_code, error_text, unavailable_error
+from opencrab.adapters.aws_client import AWS_ERRORS, aws_error_text, error_code, unavailable_error
 from opencrab.domain.errors import Invalid, OpenCrabError, TooLarge, Unavailable
 from opencrab.ports.turn.queue import Delivery, check_delay
 
@@ -88,7 +88,7 @@ class SqsQueue:
             if _is_gone(error):
                 return False
             # Twelve hours from when it was received are the most; it comes again by itself.
-            if "Total VisibilityTimeout" in error_text(error):
+            if "Total VisibilityTimeout" in aws_error_text(error):
                 return True
             raise _translate_error(error, self._url, "sqs:ChangeMessageVisibility") from error
         return True
@@ -236,12 +236,14 @@ def _check(body: str, url: str) -> None:
 
 def _is_gone(error: Exception) -> bool:
     """Whether a receipt counts no more: unknown, spent, or its visibility has ended."""
-    return error_code(error) in _GONE or "parameter ReceiptHandle is invalid" in error_text(error)
+    return error_code(error) in _GONE or "parameter ReceiptHandle is invalid" in aws_error_text(
+        error
+    )
 
 
 def _translate_error(error: Exception, url: str, permission: str) -> OpenCrabError:
     what = f"the queue {_name(url)!r}"
-    code, text = error_code(error), error_text(error)
+    code, text = error_code(error), aws_error_text(error)
     if "must be shorter than" in text:
         return TooLarge(f"a message is too large for {what}", cure="send less than 1 MiB")
     if code == "InvalidMessageContents":

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from threading import Lock
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.identifier import ulid
+from opencrab.domain.identifier import new_ulid
 
 SECRET_LENGTH = 43
 """Letters and digits, 62 of them: 43 are the first number to hold 256 bits."""
@@ -101,4 +101,4 @@ def _after(newest: tuple[int, int], proposed: tuple[int, int]) -> tuple[int, int
 
 
 def _id(milliseconds: int, randomness: int) -> str:
-    return ulid(milliseconds, randomness.to_bytes(_RANDOM_BYTES, "big"))
+    return new_ulid(milliseconds, randomness.to_bytes(_RANDOM_BYTES, "big"))

@@ -28,7 +28,7 @@ class ActionParts:
     web_search: SearchEngine | None
 
 
-def acting(
+def configured_actions(
     configured: "Settings", search: Search, carrier: "Callable[[], SearchTransport]"
 ) -> ActionParts:
     """The actions of all groups, but for those that the settings leave without what they need."""

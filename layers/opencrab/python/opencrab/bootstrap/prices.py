@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from opencrab.settings import Settings
 
 
-def nightly(
+def nightly_price_update(
     configured: "Settings", transport: "Callable[[], Transport]"
 ) -> "Callable[[Runtime], int]":
     """What takes over today's prices, and says how many are new; none without `llm.prices_url`."""

@@ -25,20 +25,20 @@ def local_talk(configured: "Settings", runtime: "Runtime") -> "LocalTalk | None"
 def websocket_handler() -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
     """What the function does that API Gateway and the table's stream call."""
     from opencrab.adapters.aws_client import Deferred
-    from opencrab.adapters.dynamodb.stream import entries
+    from opencrab.adapters.dynamodb.stream import stream_entries
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.adapters.websocket_push import SECONDS, ApiGatewayPush
     from opencrab.bootstrap.aws.environment import aws_setting, lambda_log
-    from opencrab.bootstrap.aws.functions import admitting
+    from opencrab.bootstrap.aws.functions import message_admission
     from opencrab.gateways.websocket.authentication import origins_of
     from opencrab.gateways.websocket.aws import Gateway
 
-    configured = settings.load({})
+    configured = settings.load_settings({})
     lambda_log(configured)
     endpoint = aws_setting(configured, "websocket_endpoint")
     client = Deferred(
         "apigatewaymanagementapi", read_seconds=SECONDS, attempts=1, endpoint_url=endpoint
     )
     origins = origins_of(configured.get("gateway.websocket.origins"))
-    runtime = admitting(configured, SystemClock())
-    return Gateway(runtime, ApiGatewayPush(client), origins, entries)
+    runtime = message_admission(configured, SystemClock())
+    return Gateway(runtime, ApiGatewayPush(client), origins, stream_entries)

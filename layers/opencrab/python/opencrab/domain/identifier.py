@@ -6,7 +6,7 @@ _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
 _LENGTH = 26
 
 
-def ulid(milliseconds: int, randomness: bytes) -> str:
+def new_ulid(milliseconds: int, randomness: bytes) -> str:
     """A 26-character id that sorts by time: 48 bits of time, 80 bits of randomness (ULID spec)."""
     number = (milliseconds << 80) | int.from_bytes(randomness[:10], "big")
     return "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))

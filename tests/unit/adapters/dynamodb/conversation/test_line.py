@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.dynamodb.conversation.line import from_item, number_lines, to_item
 from opencrab.adapters.dynamodb.home import Stores, stores_on
-from opencrab.adapters.dynamodb.item import microseconds
+from opencrab.adapters.dynamodb.item import to_microseconds
 from opencrab.adapters.dynamodb.table import Dispatch
 from opencrab.domain.conversation.message import Audience, LineKind
 from tests.contract.example import ENGLISH, JAPANESE, NOW, admission, line, session, turn
@@ -135,4 +135,4 @@ def test_lines_are_numbered_after_the_last_one_and_know_what_they_answer() -> No
 def test_lines_never_expire() -> None:
     item = to_item(line(sequence=1))
     assert "ttl" not in item
-    assert str(microseconds(NOW)) not in item["body"]["S"]
+    assert str(to_microseconds(NOW)) not in item["body"]["S"]

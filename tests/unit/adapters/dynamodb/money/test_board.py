@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.adapters.dynamodb.table import key
+from opencrab.adapters.dynamodb.table import item_key
 from opencrab.domain.errors import Conflict
 from opencrab.domain.models.health import BreakerState
 from opencrab.domain.models.preferences import Preferences
@@ -29,7 +29,7 @@ def test_one_strongly_consistent_read_tells_all(dynamo: Dynamo) -> None:
 
 
 def test_a_board_from_before_there_were_limits_is_read(dynamo: Dynamo) -> None:
-    old = {**key("SWITCH", "S"), "schema": {"N": "1"}, "frozen": {"SS": ["hana"]}}
+    old = {**item_key("SWITCH", "S"), "schema": {"N": "1"}, "frozen": {"SS": ["hana"]}}
     dynamo.account.client("dynamodb").put_item(TableName=dynamo.name, Item=old)
     assert dynamo.stores.journal.boundary(turn()) == StepBoundary("hana", ())
     assert dynamo.stores.budgets.limits() == {}

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.dynamodb.item import Item, attribute, ttl
-from opencrab.adapters.dynamodb.table import PATIENT_PAUSES, PAUSES, put
+from opencrab.adapters.dynamodb.item import Item, time_to_live, to_attribute
+from opencrab.adapters.dynamodb.table import PATIENT_PAUSES, PAUSES, put_item
 from opencrab.adapters.dynamodb.usage.counters import SHARDS, DynamoTallies
 from opencrab.adapters.dynamodb.usage.ledger import JUDGING, DynamoUsage, to_item
 from opencrab.adapters.system_clock import FakeClock
@@ -62,10 +62,10 @@ def test_what_was_counted_expires_long_after_the_last_call(dynamo: Dynamo) -> No
     dynamo.stores.sessions.create(session())
     dynamo.stores.journal.commit(step(running(dynamo), usage=(usage_row(1),), at=NOW))
     (item,) = counters(dynamo)
-    assert item["ttl"] == attribute(ttl(NOW + KEPT))
+    assert item["ttl"] == to_attribute(time_to_live(NOW + KEPT))
     active = dynamo.table.get(f"ACTIVE#{DAY}", "hana")
     assert active is not None
-    assert active["ttl"] == attribute(ttl(NOW + ACTIVE_KEPT))
+    assert active["ttl"] == to_attribute(time_to_live(NOW + ACTIVE_KEPT))
 
 
 def test_a_paid_answer_is_kept_however_often_others_count_at_the_same_time(dynamo: Dynamo) -> None:
@@ -90,7 +90,7 @@ def kept(dynamo: Dynamo, row: UsageRow, **said: Any) -> Item:
     """A row as other code wrote it, in other words than ours."""
     item = to_item(row)
     body = json.dumps(json.loads(item["body"]["S"]) | said, indent=1)
-    dynamo.table.write(put(item | {"body": {"S": body}}))
+    dynamo.table.write(put_item(item | {"body": {"S": body}}))
     return item
 
 
@@ -107,7 +107,8 @@ def test_a_row_that_changes_meanwhile_is_judged_all_the_same_or_not_at_all(dynam
     kept(dynamo, row)
     ledger, others = DynamoUsage(dynamo.table, FakeClock(NOW)), dynamo.behind(dynamo.real)
     changed = [
-        lambda n=n: others.write(put(to_item(row.replaced(latency_ms=n)))) for n in range(JUDGING)
+        lambda n=n: others.write(put_item(to_item(row.replaced(latency_ms=n))))
+        for n in range(JUDGING)
     ]
     dynamo.wire.before("PutItem", *changed)
     with pytest.raises(Unavailable, match="busy"):
@@ -123,6 +124,6 @@ def test_a_judgement_that_the_network_carried_twice_is_one(dynamo: Dynamo) -> No
     row = usage_row(1)
     kept(dynamo, row)
     judged = to_item(row.judged(GRADE))
-    dynamo.wire.before("PutItem", lambda: dynamo.behind(dynamo.real).write(put(judged)))
+    dynamo.wire.before("PutItem", lambda: dynamo.behind(dynamo.real).write(put_item(judged)))
     ledger = DynamoUsage(dynamo.table, FakeClock(NOW + timedelta(hours=1)))
     assert ledger.judge("hana", row.id, GRADE) == row.judged(GRADE)

@@ -34,7 +34,7 @@ from tests.unit.adapters.providers.recorded import (
 )
 
 WIRE = AnthropicWire()
-HIDDEN_TOKENS = int(settings.load({}, {}).pricing["vendors"]["anthropic"]["hidden_tokens"])
+HIDDEN_TOKENS = int(settings.load_settings({}, {}).pricing["vendors"]["anthropic"]["hidden_tokens"])
 ENDPOINT = Endpoint("anthropic", BASE_URLS["anthropic"], "sk-ant-canary", "ANTHROPIC_API_KEY")
 HELLO = ChatRequest("m", (), "", (ChatMessage("user", "やあ"),), 100)
 FAULTS = {400: Fault.BAD_REQUEST, 401: Fault.AUTH, 404: Fault.MODEL_GONE}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.anthropic.error import failure, told_failure
+from opencrab.adapters.providers.anthropic.error import anthropic_error, told_failure
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault
@@ -77,13 +77,13 @@ def _reply(status: int, body: Any, **headers: str) -> Reply:
     ],
 )
 def test_each_refusal_is_sorted_by_what_to_do(status: int, body: Any, fault: Fault) -> None:
-    error = failure(_reply(status, body), PARTY)
+    error = anthropic_error(_reply(status, body), PARTY)
     assert error.fault is fault
     assert error.may_be_billed is (fault.may_be_billed and status != 408)
 
 
 def test_a_rate_limit_says_how_long_to_wait() -> None:
-    error = failure(_reply(429, _error("rate_limit_error"), retry_after="61"), PARTY)
+    error = anthropic_error(_reply(429, _error("rate_limit_error"), retry_after="61"), PARTY)
     assert error.fault is Fault.RATE_LIMITED
     assert error.retry_after_seconds == 61
 
@@ -93,22 +93,24 @@ def test_a_rate_limit_says_how_long_to_wait() -> None:
 )
 def test_a_rate_limit_that_must_not_be_retried_is_a_spent_quota(told: str, fault: Fault) -> None:
     reply = _reply(429, _error("rate_limit_error"), x_should_retry=told)
-    assert failure(reply, PARTY).fault is fault
+    assert anthropic_error(reply, PARTY).fault is fault
 
 
 def test_a_refused_key_is_named_by_the_place_where_it_is_set() -> None:
-    error = failure(_reply(401, _error("authentication_error", "invalid x-api-key")), PARTY)
+    error = anthropic_error(_reply(401, _error("authentication_error", "invalid x-api-key")), PARTY)
     assert "ANTHROPIC_API_KEY" in error.message
     assert error.cure == "check ANTHROPIC_API_KEY"
 
 
 def test_an_unknown_model_is_named() -> None:
-    error = failure(_reply(404, _error("not_found_error")), PARTY)
+    error = anthropic_error(_reply(404, _error("not_found_error")), PARTY)
     assert "'claude-opus-4.6'" in error.message
 
 
 def test_names_with_braces_are_told_as_they_are() -> None:
-    error = failure(_reply(404, _error("not_found_error")), ErrorParty("蟹{屋}", "{model}", "{x}"))
+    error = anthropic_error(
+        _reply(404, _error("not_found_error")), ErrorParty("蟹{屋}", "{model}", "{x}")
+    )
     assert "蟹{屋} does not know the model '{model}'" in error.message
 
 
@@ -144,7 +146,7 @@ def test_quoted_errors_of_anthropic_are_sorted(wire: Path) -> None:
                 json.dumps(case.get("body", told)).encode(),
                 case.get("headers", {}),
             )
-            error = failure(reply, PARTY)
+            error = anthropic_error(reply, PARTY)
             faults[case["id"]] = error.fault
             again = error.fault is Fault.RATE_LIMITED or error.fault.may_pass
             assert again is case["retryable"], case["id"]
@@ -158,6 +160,6 @@ def test_quoted_errors_of_anthropic_are_sorted(wire: Path) -> None:
 
 @given(st.integers(100, 999), st.binary(max_size=80))
 def test_any_refusal_becomes_an_error_on_one_line(status: int, body: bytes) -> None:
-    error = failure(Reply(status, body), PARTY)
+    error = anthropic_error(Reply(status, body), PARTY)
     assert "\n" not in error.message
     error.message.encode()

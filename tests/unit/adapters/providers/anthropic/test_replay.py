@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.providers.anthropic.replay import (
     is_append_only,
-    replay,
     replay_blocks,
+    replayed_blocks,
     wire_name,
 )
 from opencrab.domain.turn.record import ActionCall
@@ -55,22 +55,22 @@ def test_newer_models_bind_their_thoughts_to_all_that_came_before(
     model: str, *, bound: bool
 ) -> None:
     assert is_append_only(model) is bound
-    assert (replay([SIGNED, USE], model) is None) is bound
+    assert (replayed_blocks([SIGNED, USE], model) is None) is bound
 
 
 def test_an_answer_without_thoughts_keeps_nothing() -> None:
-    assert replay([{"type": "text", "text": "はい"}, USE], "claude-sonnet-5") is None
+    assert replayed_blocks([{"type": "text", "text": "はい"}, USE], "claude-sonnet-5") is None
 
 
 def test_a_thought_without_signature_is_not_kept() -> None:
-    assert replay([{**SIGNED, "signature": ""}, USE], "tiny") is None
+    assert replayed_blocks([{**SIGNED, "signature": ""}, USE], "tiny") is None
 
 
 def test_what_is_kept_comes_back_from_the_journal_as_it_was() -> None:
     hidden = {"type": "thinking", "thinking": "", "signature": "EooC"}
     other = {"type": "server_tool_use"}
     blocks: list[dict[str, Any]] = [SIGNED, {"type": "text", "text": "では"}, USE, hidden, other]
-    kept = json.loads(json.dumps(replay(blocks, "claude-sonnet-5")))
+    kept = json.loads(json.dumps(replayed_blocks(blocks, "claude-sonnet-5")))
     said = ChatMessage(
         "assistant", "", calls=(ActionCall(id="c", name="x", arguments={}),), replay=kept
     )

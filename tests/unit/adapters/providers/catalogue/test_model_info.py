@@ -38,7 +38,7 @@ def test_only_the_owners_own_machine_and_gifts_are_free(
     assert models.get(provider.name).info.price == price
 
 
-SHIPPED = settings.load({}, {}).pricing
+SHIPPED = settings.load_settings({}, {}).pricing
 
 
 def _info(provider: ProviderSettings, model: str = "m") -> ModelInfo:

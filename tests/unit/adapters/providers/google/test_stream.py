@@ -13,8 +13,8 @@ from opencrab.adapters.providers.catalogue.connection import BASE_URLS
 from opencrab.adapters.providers.google.endpoint import GoogleWire
 from opencrab.adapters.providers.google.stream import GoogleAssembly
 from opencrab.adapters.providers.vendor import VendorModel
-from opencrab.adapters.providers.wire.framing import events
-from opencrab.adapters.providers.wire.lenient import parse
+from opencrab.adapters.providers.wire.framing import stream_frames
+from opencrab.adapters.providers.wire.lenient import parse_json_body
 from opencrab.adapters.providers.wire.wire import Endpoint, StreamFrame
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -59,7 +59,7 @@ JAPANESE = _frames(
 def _read_or_cut(chunks: Iterable[bytes]) -> ModelAnswer | None:
     """The answer of a stream; None where it was cut."""
     assembly = GoogleAssembly(PARTY)
-    for event in events(chunks, "sse"):
+    for event in stream_frames(chunks, "sse"):
         assembly.add(event)
     return WIRE.from_wire(assembly.body(), PARTY) if assembly.ended else None
 
@@ -160,7 +160,7 @@ def test_a_frame_that_is_no_json_is_nonsense(data: str) -> None:
 
 
 def test_a_stream_that_came_as_one_list_is_read_as_well() -> None:
-    chunks = [parse(event.data.encode()) for event in events([JAPANESE], "sse")]
+    chunks = [parse_json_body(event.data.encode()) for event in stream_frames([JAPANESE], "sse")]
     assert WIRE.from_wire(chunks, PARTY) == _read_or_cut([JAPANESE])
 
 

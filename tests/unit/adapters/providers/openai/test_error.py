@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.openai.error import failure, failure_within
+from opencrab.adapters.providers.openai.error import failure_within, openai_error
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -21,7 +21,7 @@ NOTHING = Usage()
 def _refused(status: int, error: Any, **headers: str) -> ModelCallFailed:
     body = json.dumps({"error": error}).encode()
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return failure(Reply(status, body, named), PARTY)
+    return openai_error(Reply(status, body, named), PARTY)
 
 
 @for_each(
@@ -202,7 +202,7 @@ def test_errors_of_any_form_are_told(error: Any, told: str) -> None:
     "body", [b"", b"<h1>\xe8\x90\xbd\xe3\x81\xa1\xe3\x81\x9f</h1>", b"[" * 200_000, b"\xff\x00"]
 )
 def test_a_body_that_is_no_json_is_shown(body: bytes) -> None:
-    error = failure(Reply(502, body), PARTY)
+    error = openai_error(Reply(502, body), PARTY)
     assert error.fault is Fault.SERVER_ERROR
     assert len(error.message) < 600
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.scripted.rules import reply
+from opencrab.adapters.providers.scripted.rules import scripted_reply
 from opencrab.domain.turn.record import ModelAnswer
 from opencrab.ports.models.model import ActionSchema, CallReturn, ChatMessage, ChatRequest
 
@@ -30,7 +30,7 @@ ACTIONS = (
 
 def _reply(words: str, *since: ChatMessage | CallReturn, actions: Any = ACTIONS) -> ModelAnswer:
     turns = (ChatMessage("user", words, name="rin"), *since)
-    return reply(ChatRequest("", actions, "", turns, 100))
+    return scripted_reply(ChatRequest("", actions, "", turns, 100))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_long_result_is_cut() -> None:
 def test_it_is_silent_when_nobody_waits_for_an_answer() -> None:
     answered = _reply("元気？", ChatMessage("assistant", "元気です。"))
     assert [call.name for call in answered.calls] == ["send_noreact"]
-    assert reply(ChatRequest("", (), "", (), 10)).text == ""
+    assert scripted_reply(ChatRequest("", (), "", (), 10)).text == ""
 
 
 @given(st.text(max_size=300), st.text(max_size=300))
@@ -157,6 +157,6 @@ def test_woken_in_a_discussion_it_says_one_thing_and_is_done() -> None:
     assert "OpenCrab" not in first.text
     assert "declare_done" not in first.text
     turns = (ChatMessage("assistant", first.text), ChatMessage("user", floor, name="rin"))
-    second = reply(ChatRequest("", actions, "", turns, 100))
+    second = scripted_reply(ChatRequest("", actions, "", turns, 100))
     assert [call.name for call in second.calls] == ["declare_done"]
     assert [call.name for call in _reply("OpenCrab: [events]").calls] == ["send_noreact"]

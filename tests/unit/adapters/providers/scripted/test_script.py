@@ -9,9 +9,9 @@ import pytest
 from opencrab.adapters.providers.scripted.script import (
     ScriptedAnswer,
     ScriptedCall,
-    choose,
     last_words,
     load_script,
+    scripted_answer,
     since_last_words,
 )
 from opencrab.domain.errors import Invalid
@@ -92,19 +92,19 @@ def test_a_file_that_is_no_text_is_invalid(tmp_path: Path) -> None:
 def test_answers_for_certain_words_come_before_all_others() -> None:
     weather, other = ScriptedAnswer(text="晴れ", when="天気"), ScriptedAnswer(text="はい")
     script = (other, weather)
-    assert choose(script, _request(ChatMessage("user", "天気は？", name="rin"))) is weather
-    assert choose(script, _request(ChatMessage("user", "元気？", name="rin"))) is other
-    assert choose((weather,), _request(ChatMessage("user", "元気？", name="rin"))) is None
-    assert choose((), _request()) is None
+    assert scripted_answer(script, _request(ChatMessage("user", "天気は？", name="rin"))) is weather
+    assert scripted_answer(script, _request(ChatMessage("user", "元気？", name="rin"))) is other
+    assert scripted_answer((weather,), _request(ChatMessage("user", "元気？", name="rin"))) is None
+    assert scripted_answer((), _request()) is None
 
 
 def test_a_new_question_begins_the_script_again() -> None:
     one, two = ScriptedAnswer(text="一"), ScriptedAnswer(text="二")
     asked, answered = ChatMessage("user", "ねえ", name="rin"), ChatMessage("assistant", "一")
-    assert choose((one, two), _request(asked)) is one
-    assert choose((one, two), _request(asked, answered)) is two
-    assert choose((one, two), _request(asked, answered, asked)) is one
-    assert choose((one, two), _request(asked, answered, answered)) is None
+    assert scripted_answer((one, two), _request(asked)) is one
+    assert scripted_answer((one, two), _request(asked, answered)) is two
+    assert scripted_answer((one, two), _request(asked, answered, asked)) is one
+    assert scripted_answer((one, two), _request(asked, answered, answered)) is None
 
 
 def test_what_a_person_said_is_told_from_the_facts_around_it() -> None:

@@ -8,7 +8,7 @@ from threading import Event
 import httpx
 import pytest
 
-from opencrab.adapters.providers.transport.exchange import REPLY_BYTES, OpenReply, excerpt
+from opencrab.adapters.providers.transport.exchange import REPLY_BYTES, OpenReply, response_excerpt
 from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -307,10 +307,10 @@ def test_a_proxy_whose_address_is_none_is_named_and_its_password_is_not(
 
 
 def test_an_excerpt_is_one_short_line_without_control_characters() -> None:
-    assert excerpt("一行目\n\t二行目\x07\x1b[31m".encode()) == "一行目 二行目 [31m"
-    assert excerpt("蟹".encode() * 500) == "蟹" * 200 + "…"
-    assert excerpt(b"\xff\xfe") == "\ufffd\ufffd"
-    assert excerpt(b"") == ""
+    assert response_excerpt("一行目\n\t二行目\x07\x1b[31m".encode()) == "一行目 二行目 [31m"
+    assert response_excerpt("蟹".encode() * 500) == "蟹" * 200 + "…"
+    assert response_excerpt(b"\xff\xfe") == "\ufffd\ufffd"
+    assert response_excerpt(b"") == ""
 
 
 @pytest.mark.parametrize("scheme", ["http://", ""])

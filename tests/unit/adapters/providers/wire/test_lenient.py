@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.providers.wire.lenient import (
     RAW_BYTES,
-    count,
+    as_label,
+    as_list,
+    as_mapping,
+    as_token_count,
+    duration_seconds,
     json_excerpt,
-    label,
-    listing,
-    mapping,
-    parse,
-    raw,
+    parse_json_body,
+    raw_arguments,
     read_arguments,
     retry_after,
-    seconds,
 )
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 
@@ -28,13 +28,13 @@ DEEP = "[" * 200_000
     "body", [b'{"a":"\xe8\x9f\xb9"}', b'\xef\xbb\xbf \n{"a":"\xe8\x9f\xb9"}\n']
 )
 def test_a_body_is_read_with_the_white_space_around_it(body: bytes) -> None:
-    assert parse(body) == {"a": "蟹"}
+    assert parse_json_body(body) == {"a": "蟹"}
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>503</html>", b'{"a":', DEEP.encode(), b"\xff\xfe"])
 def test_what_is_no_json_is_nonsense_and_shows_its_beginning(body: bytes) -> None:
     with pytest.raises(ModelCallFailed, match="not JSON") as caught:
-        parse(body)
+        parse_json_body(body)
     assert caught.value.fault is Fault.NONSENSE
     assert caught.value.may_be_billed
     assert len(caught.value.message) < 300
@@ -43,14 +43,14 @@ def test_what_is_no_json_is_nonsense_and_shows_its_beginning(body: bytes) -> Non
 @given(st.binary())
 def test_any_bytes_are_json_or_unanswered(body: bytes) -> None:
     try:
-        parse(body)
+        parse_json_body(body)
     except ModelCallFailed as error:
         assert error.fault is Fault.NONSENSE  # noqa: PT017  - either way is right
 
 
 def test_other_kinds_of_values_are_empty_ones() -> None:
-    assert (mapping({"a": 1}), mapping([1]), mapping(None)) == ({"a": 1}, {}, {})
-    assert (listing([1]), listing({"a": 1}), listing("ab")) == ([1], [], [])
+    assert (as_mapping({"a": 1}), as_mapping([1]), as_mapping(None)) == ({"a": 1}, {}, {})
+    assert (as_list([1]), as_list({"a": 1}), as_list("ab")) == ([1], [], [])
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ def test_other_kinds_of_values_are_empty_ones() -> None:
     ],
 )  # fmt: skip
 def test_tokens_are_counted_and_nonsense_counts_as_none(value: Any, tokens: int) -> None:
-    assert count(value) == tokens
+    assert as_token_count(value) == tokens
 
 
 def test_a_label_is_short_and_whole() -> None:
-    assert label("蟹" * 500) == "蟹" * 200
-    assert label("a\ud83d\x00") == "a\ufffd"
-    assert label(None) == label(3) == ""
+    assert as_label("蟹" * 500) == "蟹" * 200
+    assert as_label("a\ud83d\x00") == "a\ufffd"
+    assert as_label(None) == as_label(3) == ""
 
 
 def test_a_value_is_shown_as_the_beginning_of_its_json() -> None:
@@ -91,10 +91,10 @@ def test_arguments_are_read_or_nothing_is(arguments: Any, read: Any) -> None:
 
 
 def test_unreadable_arguments_are_kept_up_to_a_size() -> None:
-    assert raw('{"path": "日') == '{"path": "日'
-    assert raw([1, "a"]) == '[1, "a"]'
-    assert raw("日" * 5_000) == "日" * (RAW_BYTES // 3)
-    assert raw("a\ud83d") == "a\ufffd"
+    assert raw_arguments('{"path": "日') == '{"path": "日'
+    assert raw_arguments([1, "a"]) == '[1, "a"]'
+    assert raw_arguments("日" * 5_000) == "日" * (RAW_BYTES // 3)
+    assert raw_arguments("a\ud83d") == "a\ufffd"
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_unreadable_arguments_are_kept_up_to_a_size() -> None:
     ],
 )  # fmt: skip
 def test_a_duration_is_read_in_seconds(text: Any, expected: float | None) -> None:
-    found = seconds(text)
+    found = duration_seconds(text)
     assert found == (None if expected is None else pytest.approx(expected))
 
 

@@ -10,7 +10,7 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.document import new_fact
 from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark, Scope
 from opencrab.domain.errors import TooLarge
-from opencrab.domain.identifier import ulid, ulid_milliseconds
+from opencrab.domain.identifier import new_ulid, ulid_milliseconds
 from opencrab.domain.memory.knowledge_graph import EDGE, NODE, KnowledgeEdge, KnowledgeNode
 from opencrab.domain.memory.memory import EXPERIENCE, MEMORY, Experience
 from opencrab.domain.memory.write_policy import MEMORIES, TAINTED_CONFIDENCE
@@ -91,7 +91,7 @@ def test_knowledge_from_before_everything_was_forgotten_stays_away(runtime: Runt
 
 def future(at: datetime) -> str:
     """An id that could not have been made before a time."""
-    return ulid(int(at.timestamp() * 1_000), b"\xff" * 10)
+    return new_ulid(int(at.timestamp() * 1_000), b"\xff" * 10)
 
 
 @pytest.mark.parametrize("old_id", ["m1", "z" * 26, "zz9", future(NOW + timedelta(days=1))])

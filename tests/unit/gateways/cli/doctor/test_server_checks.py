@@ -8,8 +8,8 @@ import pytest
 from opencrab.gateways.cli.doctor.server_checks import (
     CheckVerdict,
     Finding,
+    check_clock,
     moment_of,
-    of_clocks,
     of_setup,
 )
 from opencrab.gateways.cli.language.sentences import EN, JA, SentenceCatalog
@@ -141,11 +141,11 @@ def test_a_heartbeat_that_stopped_is_wrong(
 )
 def test_clocks_that_are_apart_are_noted(seconds: int, verdict: CheckVerdict) -> None:
     for words in (ENGLISH, JAPANESE):
-        (found,) = of_clocks(words, NOW + timedelta(seconds=seconds), NOW)
+        (found,) = check_clock(words, NOW + timedelta(seconds=seconds), NOW)
         assert found.verdict is verdict
         assert str(abs(seconds)) in found.detail
-    assert not list(of_clocks(ENGLISH, NOW, None))
-    assert not list(of_clocks(ENGLISH, None, NOW))
+    assert not list(check_clock(ENGLISH, NOW, None))
+    assert not list(check_clock(ENGLISH, None, NOW))
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ import pytest
 from typer.main import get_command
 
 from opencrab.gateways import cli
-from opencrab.gateways.cli.app import build
+from opencrab.gateways.cli.app import build_cli
 from opencrab.gateways.cli.language.sentences import (
     EN,
     JA,
     CliLanguage,
     SentenceCatalog,
-    languages,
+    cli_languages,
     texts_in,
 )
 from tests.cases import for_each
@@ -83,12 +83,12 @@ def helps_of(page: Any) -> list[str]:
     return [*helps, *(inner.help for inner in getattr(page, "commands", {}).values())]
 
 
-PAGES = dict(commands(get_command(build(lambda _: 0))))
+PAGES = dict(commands(get_command(build_cli(lambda _: 0))))
 
 
 def test_each_sentence_exists_in_both_languages_once() -> None:
     assert list(ENGLISH) == list(SENTENCES)
-    for tongue in languages():
+    for tongue in cli_languages():
         raw = (PACKAGE / "language" / f"{tongue}.json").read_text(encoding="utf-8")
         for texts in json.loads(raw, object_pairs_hook=list):
             keys = [key for key, _ in texts[1]]
@@ -115,7 +115,7 @@ def test_another_language_is_another_file(tmp_path: Path) -> None:
     (tmp_path / "fr.json").write_text(
         '{"sentences": {"down": "pas de réponse de {url}"}, "terms": {"idle": "inactif"}}'
     )
-    assert languages(tmp_path) == ("fr",)
+    assert cli_languages(tmp_path) == ("fr",)
     words = SentenceCatalog(CliLanguage("fr"), tmp_path)
     assert words("down", url="http://a") == "pas de réponse de http://a"
     assert words("timeout", url="http://a") == ENGLISH["timeout"].format(url="http://a")

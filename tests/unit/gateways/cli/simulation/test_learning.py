@@ -6,14 +6,16 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from opencrab.engine.simulation.learning.scores import LearningTrialSummary
-from opencrab.gateways.cli.app import build
+from opencrab.gateways.cli.app import build_cli
 from opencrab.gateways.cli.simulation.learning import MOST_SEEDS
 
 
 def run(*given: str, language: str = "en") -> Result:
     """The command on a small world."""
     said = ["simulate", "learning", "--nights", "6", "--turns", "40", "--language", language]
-    return CliRunner().invoke(build(lambda _options: 0), [*said, *given], env={"COLUMNS": "100"})
+    return CliRunner().invoke(
+        build_cli(lambda _options: 0), [*said, *given], env={"COLUMNS": "100"}
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,19 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.gateways.cli.agents.profile_view import bar
-from opencrab.gateways.cli.terminal.amounts import money
+from opencrab.gateways.cli.agents.profile_view import trait_bar
+from opencrab.gateways.cli.terminal.amounts import format_micro_usd
 from opencrab.gateways.cli.terminal.options import Options
-from opencrab.gateways.cli.terminal.tables import draw_facts, draw_table, prose
+from opencrab.gateways.cli.terminal.tables import draw_facts, draw_table, markdown_text
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean, truncate_line
+from opencrab.gateways.cli.terminal.text import clean_terminal_text, truncate_line
 
 words = st.text(st.characters(exclude_categories=["Cc", "Cs", "Cf", "Zl", "Zp"]))
 
 
 def drawn(text: str) -> str:
     out = io.StringIO()
-    Terminal(Options(), out, io.StringIO(), io.StringIO()).draw(prose(text))
+    Terminal(Options(), out, io.StringIO(), io.StringIO()).draw(markdown_text(text))
     return out.getvalue().rstrip("\n")
 
 
@@ -34,14 +34,14 @@ def drawn(text: str) -> str:
     ],
 )
 def test_simple_markdown_is_shown_and_all_else_stays(text: str, shown: str) -> None:
-    assert prose(text).plain == shown
+    assert markdown_text(text).plain == shown
     assert [line.rstrip() for line in drawn(text).split("\n")] == shown.split("\n")
 
 
 @given(lines=st.lists(words.filter(lambda line: not set(line) & set("*`#-+"))))
 def test_text_without_marks_is_shown_word_for_word(lines: list[str]) -> None:
     text = "\n".join(lines)
-    assert prose(text).plain == clean(text).strip("\n")
+    assert markdown_text(text).plain == clean_terminal_text(text).strip("\n")
 
 
 def test_prose_is_cleaned_before_it_is_drawn() -> None:
@@ -77,7 +77,7 @@ def test_facts_without_a_value_are_left_out() -> None:
 
 @given(share=st.floats(-2, 2))
 def test_a_bar_is_always_ten_wide(share: float) -> None:
-    marks = bar(share).split(" ")[0]
+    marks = trait_bar(share).split(" ")[0]
     assert len(marks) == 10
     assert set(marks) <= {"━", "╌"}
     assert marks.count("━") == round(min(max(share, 0), 1) * 10)
@@ -88,12 +88,12 @@ def test_a_bar_is_always_ten_wide(share: float) -> None:
     [(0, "$0.00"), (1, "$0.000001"), (1_250, "$0.00125"), (1_500_000, "$1.50"), (10**7, "$10.00")],
 )
 def test_money_is_shown_to_the_last_place_that_counts(micro_usd: int, shown: str) -> None:
-    assert money(micro_usd) == shown
+    assert format_micro_usd(micro_usd) == shown
 
 
 @given(micro_usd=st.integers(0, 10**12))
 def test_no_money_is_rounded_away(micro_usd: int) -> None:
-    whole, _, places = money(micro_usd).removeprefix("$").partition(".")
+    whole, _, places = format_micro_usd(micro_usd).removeprefix("$").partition(".")
     assert int(whole) * 10**6 + int(places.ljust(6, "0")) == micro_usd
 
 
@@ -114,7 +114,9 @@ def test_a_table_that_is_too_wide_becomes_blocks(monkeypatch: pytest.MonkeyPatch
         out = Screen()
         screen = Terminal(Options(), out, io.StringIO(), io.StringIO())
         draw_table(screen.console, heads, [row, ("計", "", "1")])
-        shown[columns] = [clean(line).rstrip() for line in out.getvalue().splitlines()]
+        shown[columns] = [
+            clean_terminal_text(line).rstrip() for line in out.getvalue().splitlines()
+        ]
     assert shown["30"] == [
         "さくら",
         "  model:",

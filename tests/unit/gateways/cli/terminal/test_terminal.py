@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from opencrab.gateways.cli.language.sentences import EN, JA, CliLanguage
 from opencrab.gateways.cli.terminal.options import Options
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean
+from opencrab.gateways.cli.terminal.text import clean_terminal_text
 
 BIDI = "".join(map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]))
 anything = st.text(st.characters())
@@ -42,24 +42,28 @@ def terminal(tongue: CliLanguage = EN) -> tuple[Terminal, io.StringIO, io.String
     ],
 )
 def test_what_speaks_to_the_terminal_is_taken_out_and_the_rest_stays(text: str, shown: str) -> None:
-    assert clean(text) == shown
+    assert clean_terminal_text(text) == shown
 
 
 @given(text=anything | nasty)
 def test_no_control_character_but_the_end_of_a_line_is_left(text: str) -> None:
-    left = {character for character in clean(text) if unicodedata.category(character) in "CcCs"}
+    left = {
+        character
+        for character in clean_terminal_text(text)
+        if unicodedata.category(character) in "CcCs"
+    }
     assert left <= {"\n"}
-    assert not set(clean(text)) & set(BIDI)
+    assert not set(clean_terminal_text(text)) & set(BIDI)
 
 
 @given(text=anything | nasty)
 def test_what_was_cleaned_once_stays_as_it_is(text: str) -> None:
-    assert clean(clean(text)) == clean(text)
+    assert clean_terminal_text(clean_terminal_text(text)) == clean_terminal_text(text)
 
 
 @given(text=st.text(st.characters(exclude_categories=["Cc", "Cs", "Cf"])))
 def test_harmless_text_loses_nothing(text: str) -> None:
-    assert clean(text) == text
+    assert clean_terminal_text(text) == text
 
 
 @given(text=anything | nasty)
@@ -67,7 +71,7 @@ def test_a_line_and_a_complaint_are_clean(text: str) -> None:
     screen, out, err = terminal()
     screen.line(text)
     screen.complain(text)
-    assert out.getvalue() == err.getvalue() == clean(text) + "\n"
+    assert out.getvalue() == err.getvalue() == clean_terminal_text(text) + "\n"
 
 
 @given(value=st.recursive(anything | nasty, lambda inner: st.lists(inner) | st.tuples(inner)))
@@ -76,7 +80,7 @@ def test_json_is_one_safe_line_that_says_the_same(value: Any) -> None:
     screen.json(value)
     written = out.getvalue()
     written.encode()
-    assert clean(written) == written
+    assert clean_terminal_text(written) == written
     assert written.count("\n") == 1
     assert json.loads(written) == json.loads(json.dumps(value))
 

@@ -14,7 +14,7 @@ ANSWERS: list[Any] = [
     acks.of_command("ask"),
     acks.of_command("memory"),
     acks.of_component(),
-    acks.of_form(),
+    acks.ack_of_form(),
     *(acks.not_taken(language) for language in ("ja", "en")),
     *(acks.steering_form(f"{acks.STEER}01crab:G1", language) for language in ("ja", "en")),
 ]

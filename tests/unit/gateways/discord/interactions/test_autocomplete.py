@@ -13,7 +13,7 @@ from opencrab.gateways.discord.interactions.autocomplete import (
     MOST,
     MOST_BYTES,
     MOST_SPOTS,
-    read,
+    read_autocomplete_cache,
     refresh_choices,
 )
 from opencrab.ports.models.model import ModelInfo, ProviderState
@@ -36,7 +36,7 @@ class Listed:
 
 
 def kept(stage: Stage) -> Any:
-    return read(stage.runtime.home.facts)
+    return read_autocomplete_cache(stage.runtime.home.facts)
 
 
 def test_in_every_home_agents_are_kept_as_the_door_reads_them(any_stage: Stage) -> None:

@@ -7,13 +7,18 @@ import pytest
 
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Language
-from opencrab.gateways.discord.interactions.interaction import Interaction, Kind, name_of, parse
+from opencrab.gateways.discord.interactions.interaction import (
+    Interaction,
+    Kind,
+    name_of,
+    parse_interaction,
+)
 from tests.discord.recording import CHANNEL, GUILD, HANA, TARO, Door
 from tests.e2e.house import START
 
 
 def read(raw: dict[str, Any]) -> Interaction:
-    return parse(json.dumps(raw))
+    return parse_interaction(json.dumps(raw))
 
 
 @pytest.fixture
@@ -134,7 +139,7 @@ def test_what_lacks_a_part_or_has_it_twice_is_invalid(door: Door, change: dict[s
 @pytest.mark.parametrize("body", ["", "[]", "null", "{", "[" * 100_000, '"x"', "NaN"])
 def test_what_is_no_object_is_invalid(body: str) -> None:
     with pytest.raises(Invalid):
-        parse(body)
+        parse_interaction(body)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from opencrab.domain.errors import Invalid, NeverSent, NotFound, Refused, Unavai
 from opencrab.engine.goals.instructions import goals_of_agent
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.discord.interactions.acks import CHOICES_ID, CHOICES_KIND
-from opencrab.gateways.discord.interactions.worker import TRIES, handle
+from opencrab.gateways.discord.interactions.worker import TRIES, handle_interaction
 from opencrab.ports.turn.queue import Delivery
 from tests.unit.gateways.discord.stage import Stage
 
@@ -29,7 +29,7 @@ def test_what_is_no_interaction_is_put_aside(
 ) -> None:
     delivery = Delivery(body=body, group="g", receipt="r", count=1)
     with caplog.at_level(logging.WARNING):
-        assert handle(stage.runtime, delivery) is MessageOutcome.FINISHED
+        assert handle_interaction(stage.runtime, delivery) is MessageOutcome.FINISHED
     assert "put aside" in caplog.text
     assert [letter for letter, _ in dead(stage)] == [body]
     assert stage.texts == []
@@ -83,7 +83,7 @@ def test_it_comes_again_for_half_a_minute(stage: Stage) -> None:
             stage.house.clock.advance(1)
             continue
         seen += 1
-        if handle(stage.runtime, taken) is MessageOutcome.FINISHED:
+        if handle_interaction(stage.runtime, taken) is MessageOutcome.FINISHED:
             queue.done(taken.receipt)
     assert seen == TRIES
     assert 15 <= (stage.house.clock.now() - began).total_seconds() <= 60

@@ -11,16 +11,16 @@ from opencrab.gateways.discord.text.embeds import (
     EMBEDS_TOGETHER,
     Colour,
     Style,
-    button,
-    cut,
-    embed,
-    length,
-    lines,
-    message,
-    moment,
-    money,
+    cut_to_units,
+    discord_dollars,
+    discord_timestamp,
+    embeds_message,
+    escape_markdown,
+    lines_that_fit,
+    make_button,
+    make_embed,
     one_line,
-    plain,
+    utf16_length,
 )
 from tests.contract.example import NOW
 from tests.unit.gateways.discord.showing import HOSTILE, accepted
@@ -29,7 +29,7 @@ HARD = "漢字かなカナ。🦀👩‍👩‍👧🇯🇵👍🏽が\\`*_~|<>#
 texts = some.text(some.sampled_from(HARD) | some.characters(exclude_categories=["Cs"]))
 long_texts = some.builds(lambda text, times: text * times, texts, some.integers(0, 600))
 embeds = some.builds(
-    embed,
+    make_embed,
     long_texts,
     long_texts,
     colour=some.sampled_from(Colour),
@@ -42,22 +42,22 @@ def counted(made: dict[str, Any]) -> int:
     """What an embed counts among all embeds of its message."""
     texts = [made["title"], made.get("description", ""), made.get("footer", {}).get("text", "")]
     texts += [text for field in made.get("fields", ()) for text in (field["name"], field["value"])]
-    return sum(map(length, texts))
+    return sum(map(utf16_length, texts))
 
 
 @given(some.lists(embeds, max_size=12))
 def test_any_message_fits_discord(made: list[dict[str, Any]]) -> None:
-    payload = message(*made)
+    payload = embeds_message(*made)
     accepted(payload)
     assert sum(map(counted, payload["embeds"])) <= EMBEDS_TOGETHER
 
 
 @given(long_texts, some.integers(0, 300))
 def test_a_cut_leaves_no_half_of_anything(text: str, most: int) -> None:
-    whole = plain(text)
-    made = cut(whole, most)
-    assert length(made) <= most
-    if length(whole) > most > 0:
+    whole = escape_markdown(text)
+    made = cut_to_units(whole, most)
+    assert utf16_length(made) <= most
+    if utf16_length(whole) > most > 0:
         kept = made.removesuffix("…")
         assert whole.startswith(kept)
         assert made != kept
@@ -67,8 +67,8 @@ def test_a_cut_leaves_no_half_of_anything(text: str, most: int) -> None:
 @given(some.lists(texts, max_size=60), some.integers(40, 1_024))
 def test_rows_that_do_not_fit_are_counted(rows: list[str], most: int) -> None:
     listed = [one_line(row, 200) for row in rows]
-    made = lines(listed, most)
-    assert length(made) <= most
+    made = lines_that_fit(listed, most)
+    assert utf16_length(made) <= most
     left = re.search(r"\n… \+(\d+)$", made)
     shown = len(listed) - (int(left[1]) if left else 0)
     assert made.count("\n") == max(shown - (left is None), 0) if listed else not made
@@ -78,43 +78,45 @@ def test_rows_that_do_not_fit_are_counted(rows: list[str], most: int) -> None:
 def test_a_cut_goes_around_an_emoji(emoji: str) -> None:
     text = f"ab{emoji}{emoji}c"
     whole = {"", "a", "ab", f"ab{emoji}", f"ab{emoji * 2}"}
-    for most in range(1, length(text)):
-        assert cut(text, most).removesuffix("…") in whole
+    for most in range(1, utf16_length(text)):
+        assert cut_to_units(text, most).removesuffix("…") in whole
 
 
 @pytest.mark.parametrize("text", ["now <t:1767603600:R> and so on", "x \\* y \\* z \\* w"])
 def test_a_cut_goes_around_a_time_and_an_escape(text: str) -> None:
-    for most in range(1, length(text)):
-        kept = cut(text, most).removesuffix("…")
+    for most in range(1, utf16_length(text)):
+        kept = cut_to_units(text, most).removesuffix("…")
         assert "<" not in kept or ">" in kept
         assert not kept.endswith("\\")
 
 
 def test_what_people_wrote_is_shown_as_they_wrote_it() -> None:
-    shown = plain(HOSTILE)
+    shown = escape_markdown(HOSTILE)
     assert "@everyone" not in shown
     for raw in ("**", "||", "](", "<@1>"):
         assert raw not in re.sub(r"\\.", "", shown)
-    assert plain("# head\n- list\n1. one\n> said").count("\\") == 4
-    assert plain("abc\u202etxt.exe") == "abctxt.exe"
-    assert plain("猫が好き。v1.5, 50%") == "猫が好き。v1.5, 50%"
-    assert "https\\://" in plain("https://e.example")
+    assert escape_markdown("# head\n- list\n1. one\n> said").count("\\") == 4
+    assert escape_markdown("abc\u202etxt.exe") == "abctxt.exe"
+    assert escape_markdown("猫が好き。v1.5, 50%") == "猫が好き。v1.5, 50%"
+    assert "https\\://" in escape_markdown("https://e.example")
 
 
 def test_nothing_is_shown_as_a_dash() -> None:
-    made = embed("  ", " ", fields=[("", "  "), ("x", "")], footer=" ")
+    made = make_embed("  ", " ", fields=[("", "  "), ("x", "")], footer=" ")
     assert made["title"] == "—"
     assert [each["value"] for each in made["fields"]] == ["—", "—"]
     assert "footer" not in made
     assert "description" not in made
-    accepted(message(made))
+    accepted(embeds_message(made))
 
 
 def test_a_message_of_words_and_buttons_is_taken() -> None:
-    payload = message(embed("題", "本文"), rows=[[button("承認" * 60, "oc:ap:x:y", Style.YES)], []])
+    payload = embeds_message(
+        make_embed("題", "本文"), rows=[[make_button("承認" * 60, "oc:ap:x:y", Style.YES)], []]
+    )
     accepted(payload)
     assert len(payload["components"]) == 1
-    accepted(message(embed("題", "本文")))
+    accepted(embeds_message(make_embed("題", "本文")))
 
 
 @pytest.mark.parametrize(
@@ -129,8 +131,8 @@ def test_a_message_of_words_and_buttons_is_taken() -> None:
     ],
 )
 def test_money_is_shown_in_dollars(micro_usd: int, shown: str) -> None:
-    assert money(micro_usd) == shown
+    assert discord_dollars(micro_usd) == shown
 
 
 def test_a_time_is_shown_in_the_readers_own_words() -> None:
-    assert moment(NOW) == f"<t:{int(NOW.timestamp())}:R>"
+    assert discord_timestamp(NOW) == f"<t:{int(NOW.timestamp())}:R>"

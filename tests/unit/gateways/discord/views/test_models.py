@@ -8,7 +8,7 @@ from opencrab.domain.discord.community import Person
 from opencrab.domain.errors import Invalid, Refused
 from opencrab.domain.models.routing import Use
 from opencrab.domain.value import Language
-from opencrab.gateways.discord.text.view_sentences import term
+from opencrab.gateways.discord.text.view_sentences import discord_term
 from tests.crash.outside import Reply
 from tests.unit.gateways.discord.showing import OWNER, STRANGER, USER, answer, fields, told
 from tests.unit.gateways.discord.stage import GUEST, Stage
@@ -26,10 +26,10 @@ def test_everybody_sees_each_use_with_who_chose_it(any_stage: Stage, language: L
     ready(any_stage)
     for person in (OWNER, USER, STRANGER):
         shown = fields(answer(any_stage, "model list", person, language=language))
-        assert shown[term(language, "thinking")].startswith("fake:crab\n")
-        assert term(language, "by_agent") in shown[term(language, "thinking")]
-        assert term(language, "by_default") in shown[term(language, "embedding")]
-        assert list(shown)[:-1] == [term(language, use.value) for use in Use]
+        assert shown[discord_term(language, "thinking")].startswith("fake:crab\n")
+        assert discord_term(language, "by_agent") in shown[discord_term(language, "thinking")]
+        assert discord_term(language, "by_default") in shown[discord_term(language, "embedding")]
+        assert list(shown)[:-1] == [discord_term(language, use.value) for use in Use]
         assert list(shown.values())[-1] == "**quick** → fake:quick"
 
 

@@ -14,7 +14,12 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from opencrab.domain.errors import Exhausted, OpenCrabError, Unauthenticated, Unavailable
-from opencrab.gateways.rest.conversation.websocket import FRAME_BYTES, OpenSocket, offer, router
+from opencrab.gateways.rest.conversation.websocket import (
+    FRAME_BYTES,
+    OpenSocket,
+    offer_websocket,
+    router,
+)
 from opencrab.gateways.rest.http.polling import NextChange, PollingWatch, Watch
 
 
@@ -164,7 +169,7 @@ class Listens(uvicorn.Server):
 def test_a_refusal_is_no_error_of_the_server(caplog: pytest.LogCaptureFixture) -> None:
     app = FastAPI()
     app.include_router(router)
-    offer(app, None)
+    offer_websocket(app, None)
     server = Listens(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))
     thread = threading.Thread(target=server.run, daemon=True)
     with caplog.at_level(logging.WARNING):

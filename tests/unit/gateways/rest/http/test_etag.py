@@ -3,7 +3,7 @@
 import pytest
 from fastapi import Response
 
-from opencrab.gateways.rest.http.etag import tag, version_in
+from opencrab.gateways.rest.http.etag import set_etag, version_in
 
 
 @pytest.mark.parametrize(
@@ -23,5 +23,5 @@ def test_nonsense_is_a_version_that_never_is(header: str) -> None:
 
 def test_what_is_shown_can_be_sent_back() -> None:
     response = Response()
-    tag(response, 7)
+    set_etag(response, 7)
     assert version_in(response.headers["etag"]) == 7

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from opencrab.actions.memory.writes import (
     count_one_more,
-    drop,
+    drop_memory,
     may_hear,
     new_memory,
     refuse_memory,
@@ -173,7 +173,7 @@ def save_memory(arguments: SaveMemory, context: ActionContext) -> ActionResult:
 )
 def forget_memory(arguments: ForgetMemory, context: ActionContext) -> ActionResult:
     """Forget one memory; search_my_history tells its memory_id."""
-    return drop(require_memory(arguments.memory_id, context, to_change=True), context)
+    return drop_memory(require_memory(arguments.memory_id, context, to_change=True), context)
 
 
 def _left(

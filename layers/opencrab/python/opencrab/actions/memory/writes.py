@@ -123,7 +123,7 @@ def count_one_more(context: ActionContext) -> Document:
     return _gate_fact(gate.changed(1), context)
 
 
-def drop(fact: Document, context: ActionContext) -> ActionResult:
+def drop_memory(fact: Document, context: ActionContext) -> ActionResult:
     """A memory that is forgotten: marked, so that every copy of an index drops it, and removed.
 
     It leaves the mind and, as far as one transaction has room, the memories that link it; what is

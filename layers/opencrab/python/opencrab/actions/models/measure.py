@@ -25,7 +25,7 @@ from opencrab.domain.usage.counters import DailyTally
 from opencrab.domain.usage.ledger import Grouping, Judgement, Period, UsageRow, parse_task_key
 from opencrab.domain.value import ShortText, Value
 from opencrab.ports.learning import load_known
-from opencrab.ports.models.model import ModelInfo, choices, distinct
+from opencrab.ports.models.model import ModelInfo, distinct_models, selectable_model_choices
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
 
 STALE = timedelta(days=7)
@@ -126,7 +126,7 @@ def analyze_llm_usage(arguments: AnalyzeLlmUsage, context: ActionContext) -> Act
         now=context.clock.now(),
         group_by=arguments.group_by,
         focus=arguments.focus,
-        choices={alias: info.name for alias, info in selectable(context).items()},
+        choices={alias: info.name for alias, info in selectable_models(context).items()},
     )
     return ActionResult.done(**analysis_told(found, context.agent.language))
 
@@ -182,9 +182,9 @@ def compare_models(arguments: CompareModels, context: ActionContext) -> ActionRe
     return ActionResult.done(**comparison_told(found))
 
 
-def selectable(context: ActionContext) -> dict[str, ModelInfo]:
+def selectable_models(context: ActionContext) -> dict[str, ModelInfo]:
     """The models that the agent may choose, by the first alias of each."""
-    return distinct(choices(context.reach.models, context.agent))
+    return distinct_models(selectable_model_choices(context.reach.models, context.agent))
 
 
 def require_insider(context: ActionContext) -> None:

@@ -12,9 +12,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from opencrab.actions.models.experience import group
-from opencrab.actions.models.measure import require_insider, selectable
-from opencrab.actions.models.text import sentence
-from opencrab.actions.models.view import dollars, estimate_told
+from opencrab.actions.models.measure import require_insider, selectable_models
+from opencrab.actions.models.text import model_action_text
+from opencrab.actions.models.view import estimate_told, model_cost_dollars
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent_state import MIND, AgentState
@@ -97,13 +97,17 @@ def optimize_model_selection(
     told = _optimization_report(ground, found, still)
     if not found:
         word = "no_choice" if not ground.choices else _nothing(still)
-        return ActionResult.done(status=word, note=sentence(word, context.agent.language), **told)
+        return ActionResult.done(
+            status=word, note=model_action_text(word, context.agent.language), **told
+        )
     word = _leave(aim, context) if arguments.apply_immediately else "advice"
     made = _Made(ground.mind)
     if word in {"applied", "not_allowed"}:
         _make(made, word, ground, found, context)
         told |= {"changes": made.changes, "left_for_another_call": made.left}
-    result = ActionResult.done(status=word, note=sentence(word, context.agent.language), **told)
+    result = ActionResult.done(
+        status=word, note=model_action_text(word, context.agent.language), **told
+    )
     if word == "applied" and made.mind != ground.mind:
         new = new_fact(context.agent.id, MIND, MIND, made.mind)
         result = result.keeping(stored.holding(made.mind) if stored else new)
@@ -147,7 +151,7 @@ def _ground(aim: Aim, mind: AgentState, context: ActionContext) -> SelectionInpu
         else (),
         choices={
             alias: CandidateModel(name=info.name, price=info.price)
-            for alias, info in selectable(context).items()
+            for alias, info in selectable_models(context).items()
             if info.price is not None
         },
         earlier=tuple(fact.read(Adjustment) for fact in page),
@@ -237,7 +241,7 @@ def _optimization_report(
     return {
         "current_config": present,
         "optimized_config": present | dict(list(better.items())[:TOLD]),
-        "expected_savings": None if savings is None else dollars(savings),
+        "expected_savings": None if savings is None else model_cost_dollars(savings),
         "expected_quality_change": None if quality is None else round(quality, 3),
         "task_specific_recommendations": [
             _task(ground, each, found[each.subject]) for each in gains[:TOLD]
@@ -259,7 +263,7 @@ def _task(ground: SelectionInput, change: ExpectedGain, mixed: BanditMix) -> dic
     purpose, _, task_type = change.subject.partition("/")
     expected = {
         "quality": change.quality,
-        "cost_usd_a_turn": change.cost_micro_usd and dollars(change.cost_micro_usd),
+        "cost_usd_a_turn": change.cost_micro_usd and model_cost_dollars(change.cost_micro_usd),
         "latency_ms": change.latency_ms,
     }
     return {

@@ -6,6 +6,6 @@ from opencrab.ports.texts import Texts
 _SENTENCES = Texts(__file__)
 
 
-def sentence(name: str, language: Language) -> str:
+def model_action_text(name: str, language: Language) -> str:
     """One of the sentences in a language."""
     return _SENTENCES[name][language]

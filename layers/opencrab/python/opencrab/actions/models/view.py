@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from opencrab.actions.models.text import sentence
+from opencrab.actions.models.text import model_action_text
 from opencrab.domain.insight.figures import Figures
 from opencrab.domain.insight.recommendations import Analysis, Comparison, Difference, Recommendation
 from opencrab.domain.statistics.confidence import Estimate
@@ -24,7 +24,7 @@ def analysis_told(found: Analysis, language: Language) -> dict[str, Any]:
         "period": found.period.value,
         "since": found.since.isoformat() if found.since else None,
         "calls": totals.calls,
-        "total_cost": dollars(totals.cost_micro_usd),
+        "total_cost": model_cost_dollars(totals.cost_micro_usd),
         "total_tokens": totals.total_tokens,
         "success_rate": None if totals.success_rate is None else round(totals.success_rate, 3),
         "avg_latency": totals.mean_latency_ms,
@@ -41,9 +41,9 @@ def analysis_told(found: Analysis, language: Language) -> dict[str, Any]:
     if found.group_by in {Grouping.TASK_TYPE, Grouping.COMPLEXITY}:
         told[f"by_{found.group_by.value}"] = _groups(found.groups)
     if not totals.calls:
-        told["note"] = sentence("no_calls", language)
+        told["note"] = model_action_text("no_calls", language)
     elif totals.quality is None:
-        told["note"] = sentence("no_quality", language)
+        told["note"] = model_action_text("no_quality", language)
     return told
 
 
@@ -66,7 +66,7 @@ def row_told(row: UsageRow) -> dict[str, Any]:
         "state": row.state.value,
         "input_tokens": row.usage.input_tokens,
         "output_tokens": row.usage.output_tokens,
-        "cost_usd": dollars(row.cost),
+        "cost_usd": model_cost_dollars(row.cost),
         "latency_ms": row.latency_ms,
         "quality_score": row.quality_score,
     }
@@ -85,7 +85,7 @@ def estimate_told(known: Estimate | None) -> dict[str, Any] | None:
     }
 
 
-def dollars(micro: MicroUsd | float) -> float:
+def model_cost_dollars(micro: MicroUsd | float) -> float:
     """Micro-dollars as dollars."""
     return round(micro / _MILLION, 6)
 
@@ -100,7 +100,7 @@ def _groups(parts: Mapping[str, Figures]) -> dict[str, Any]:
 def _figures(part: Figures) -> dict[str, Any]:
     return {
         "usage_count": part.calls,
-        "total_cost": dollars(part.cost_micro_usd),
+        "total_cost": model_cost_dollars(part.cost_micro_usd),
         "avg_latency": part.mean_latency_ms,
         "avg_quality": estimate_told(part.quality),
         "success_rate": None if part.success_rate is None else round(part.success_rate, 3),

@@ -11,13 +11,13 @@ from typing import Literal
 from pydantic import Field
 
 from opencrab.actions.registry import Group
-from opencrab.actions.skills.text import not_made, rests
-from opencrab.actions.skills.writes import move, own_skill, require_say, stored_skill, take_in
+from opencrab.actions.skills.text import not_made, skill_withheld_error
+from opencrab.actions.skills.writes import move_skill, own_skill, require_say, stored_skill, take_in
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent_state import is_skill_enabled
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid, NoRoom, Refused, TooLarge
-from opencrab.domain.identifier import ulid
+from opencrab.domain.identifier import new_ulid
 from opencrab.domain.learning.signals import withheld_skills
 from opencrab.domain.learning.skill_lifecycle import (
     SkillTeaching,
@@ -165,7 +165,7 @@ def retire_my_skill(arguments: RetireMySkill, context: ActionContext) -> ActionR
     """Retire a skill that you learned; restore_my_skill brings it back."""
     fact, skill = own_skill(arguments.name, context)
     require_say(context)
-    return move(fact, skill, retire_skill(skill, context.clock.now()), context)
+    return move_skill(fact, skill, retire_skill(skill, context.clock.now()), context)
 
 
 @group.action(
@@ -178,7 +178,7 @@ def restore_my_skill(arguments: RestoreMySkill, context: ActionContext) -> Actio
     """Bring back a skill that you retired."""
     fact, skill = own_skill(arguments.name, context)
     require_say(context)
-    return move(fact, skill, restore_skill(skill, context.clock.now()), context)
+    return move_skill(fact, skill, restore_skill(skill, context.clock.now()), context)
 
 
 @group.action(
@@ -201,7 +201,7 @@ def use_skill(arguments: UseSkill, context: ActionContext) -> ActionResult:
     if found is None or not found[1].status.is_live:
         raise no_skill(name)
     if name in withheld_skills(context.mind, context.turn.id, context.trials.skill_percent):
-        why, cure = rests(name, context.agent.language)
+        why, cure = skill_withheld_error(name, context.agent.language)
         raise Refused(why, field="name", cure=cure)
     skill = found[1]
     result = ActionResult.done(SkillUsed(name=name), name=name, text=skill.guidance)
@@ -296,4 +296,4 @@ def _sentence(field: str, text: str) -> str:
 
 def _place_in_time(now: datetime, key: str) -> str:
     """An id in order of time that no other call has."""
-    return ulid(int(now.timestamp() * 1_000), hashlib.sha256(key.encode()).digest())
+    return new_ulid(int(now.timestamp() * 1_000), hashlib.sha256(key.encode()).digest())

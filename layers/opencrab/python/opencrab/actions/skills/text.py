@@ -17,7 +17,7 @@ def hint_on(skill: AcquiredSkill, language: Language) -> str:
     return _TOLD["off"][language] if is_off else ""
 
 
-def rests(name: str, language: Language) -> tuple[str, str]:
+def skill_withheld_error(name: str, language: Language) -> tuple[str, str]:
     """That a skill is withheld in this turn, and what to do then."""
     return _TOLD["rests"][language].format(name=name), _TOLD["alone"][language]
 

@@ -40,7 +40,7 @@ def take_in(
     return _storing(found[0] if found else None, stored, skill, context, told)
 
 
-def move(
+def move_skill(
     fact: Document, stored: AcquiredSkill, skill: AcquiredSkill, context: ActionContext
 ) -> ActionResult:
     """A skill that the agent has, dropped or brought back."""

@@ -8,14 +8,14 @@ from pydantic import Field, JsonValue
 
 from opencrab.actions.vault.lookup import (
     StoredNote,
-    answer,
     append_lines,
     find_path,
+    front_matter_now,
     note_files,
+    note_write_result,
     prepare_write,
     read_one,
-    seconds,
-    write,
+    write_prepared_note,
 )
 from opencrab.actions.vault.search import group
 from opencrab.actions.workspace.provenance import is_foreign
@@ -93,7 +93,7 @@ def _create(arguments: CreateNote, context: ActionContext) -> dict[str, Any]:
         raise Conflict(f"there is a note {path!r} already", cure="change it with update_note")
     if is_note_template(path) and arguments.template:
         raise Invalid("a template is made of its content", field="template", cure="leave it out")
-    now = seconds(context)
+    now = front_matter_now(context)
     ready = prepare_write(
         context, path, _new_note_text(arguments, context, path, now), over=None, now=now
     )
@@ -113,11 +113,13 @@ def _create(arguments: CreateNote, context: ActionContext) -> dict[str, Any]:
 def create_note(arguments: CreateNote, context: ActionContext) -> ActionResult:
     """Create a note in your vault; `[[Title]]` in it links to another note."""
     path, now = context.prepared["path"], context.prepared["now"]
-    return answer(write(context, lambda: _new_note_text(arguments, context, path, now)))
+    return note_write_result(
+        write_prepared_note(context, lambda: _new_note_text(arguments, context, path, now))
+    )
 
 
 def _apply(arguments: ApplyTemplate, context: ActionContext) -> dict[str, Any]:
-    now, template = seconds(context), _template(arguments.template_name, context)
+    now, template = front_matter_now(context), _template(arguments.template_name, context)
     path, stored = _target(arguments, context, template, now)
     if is_note_template(path):
         raise Invalid("a template cannot be filled into a template", cure="name a note")
@@ -144,7 +146,7 @@ def apply_template(arguments: ApplyTemplate, context: ActionContext) -> ActionRe
         template = _template(arguments.template_name, context)
         return _templated_note_text(arguments, template.text, ready["path"], stored, ready["now"])
 
-    return answer(write(context, text), created=is_new)
+    return note_write_result(write_prepared_note(context, text), created=is_new)
 
 
 def _new_note_text(arguments: CreateNote, context: ActionContext, path: str, now: str) -> str:

@@ -11,15 +11,15 @@ from pydantic import Field
 from opencrab.actions.vault.create import group
 from opencrab.actions.vault.lookup import (
     StoredNote,
-    answer,
     append_lines,
     find_path,
+    front_matter_now,
     note_files,
+    note_write_result,
     prepare_write,
     read_all,
     read_one,
-    seconds,
-    write,
+    write_prepared_note,
 )
 from opencrab.actions.workspace.provenance import is_foreign
 from opencrab.actions.workspace.write import WRITE_BYTES
@@ -71,7 +71,7 @@ class RenameNote(Value):
 
 def _update(arguments: UpdateNote, context: ActionContext) -> dict[str, Any]:
     stored = read_one(context, find_path(context, arguments.path))
-    now = seconds(context)
+    now = front_matter_now(context)
     text = _updated_note_text(arguments, stored, now)
     return prepare_write(context, stored.info.path, text, over=stored, now=now)
 
@@ -88,14 +88,16 @@ def _update(arguments: UpdateNote, context: ActionContext) -> dict[str, Any]:
 def update_note(arguments: UpdateNote, context: ActionContext) -> ActionResult:
     """Replace a note's content, or add to its end with `append`."""
     path, now = context.prepared["path"], context.prepared["now"]
-    return answer(
-        write(context, lambda: _updated_note_text(arguments, read_one(context, path), now))
+    return note_write_result(
+        write_prepared_note(
+            context, lambda: _updated_note_text(arguments, read_one(context, path), now)
+        )
     )
 
 
 def _link(arguments: CreateLink, context: ActionContext) -> dict[str, Any]:
     source = read_one(context, find_path(context, arguments.source_note))
-    path, now = find_path(context, arguments.target_note), seconds(context)
+    path, now = find_path(context, arguments.target_note), front_matter_now(context)
     index = read_all(context, note_files(context)).index
     text = arguments.link_text or ""
     link = shortest_wikilink(path, index, text)
@@ -123,11 +125,11 @@ def _link(arguments: CreateLink, context: ActionContext) -> dict[str, Any]:
 def create_link(arguments: CreateLink, context: ActionContext) -> ActionResult:
     """Add a link to another note: after `context`, else under the heading "Related"."""
     ready = context.prepared
-    info = write(
+    info = write_prepared_note(
         context,
         lambda: _linked_note_text(arguments, context, read_one(context, ready["path"]), ready),
     )
-    return answer(info, link=ready["link"], added=ready["added"])
+    return note_write_result(info, link=ready["link"], added=ready["added"])
 
 
 def _rename(arguments: RenameNote, context: ActionContext) -> dict[str, Any]:
@@ -169,7 +171,9 @@ def rename_note(arguments: RenameNote, context: ActionContext) -> ActionResult:
     """Rename or move a note; links to its old name go on working."""
     ready, files = context.prepared, context.reach.files
     old, new = ready["source"], ready["path"]
-    info = write(context, lambda: with_note_path(read_one(context, old).note, old, new).text)
+    info = write_prepared_note(
+        context, lambda: with_note_path(read_one(context, old).note, old, new).text
+    )
     try:
         files.delete(context.agent.id, old, condition=ready["was"])
     except NotFound:
@@ -180,7 +184,7 @@ def rename_note(arguments: RenameNote, context: ActionContext) -> ActionResult:
             cure="read both, then decide which to keep",
         ) from error
     unread = {"unread": ready["unread"]} if "unread" in ready else {}
-    result = answer(info, renamed_from=old, **unread)
+    result = note_write_result(info, renamed_from=old, **unread)
     return result.replaced(side_effects=(*result.side_effects, FileDeleted(path=old)))
 
 

@@ -95,10 +95,10 @@ def find_path(context: ActionContext, name: str) -> str:
     found = NoteIndex(
         note_card(info.path, None) for info in files if not is_note_template(info.path)
     ).find(name) or read_all(context, files).index.find(name)
-    return the_one(name, found)
+    return the_one_note(name, found)
 
 
-def the_one(name: str, found: tuple[str, ...]) -> str:
+def the_one_note(name: str, found: tuple[str, ...]) -> str:
     """The only candidate; raises NotFound for none and Invalid naming them for several."""
     if not found:
         raise NotFound(f"there is no note {name!r}", cure="search_notes finds notes by their words")
@@ -128,7 +128,7 @@ def prepare_write(
     }
 
 
-def write(context: ActionContext, text_of: Callable[[], str]) -> FileInfo:
+def write_prepared_note(context: ActionContext, text_of: Callable[[], str]) -> FileInfo:
     """Write what was prepared, unless an earlier attempt has; raises Conflict for anything else.
 
     `text_of` makes the text again from what it was made of; it is not asked when it is there.
@@ -154,13 +154,13 @@ def write(context: ActionContext, text_of: Callable[[], str]) -> FileInfo:
     return files.write(agent_id, path, content, condition=ready["condition"], clean=clean)
 
 
-def answer(info: FileInfo, **data: Any) -> ActionResult:
+def note_write_result(info: FileInfo, **data: Any) -> ActionResult:
     """The result of a write."""
     written = FileWritten(path=info.path, sha256=info.sha256, size=info.size)
     return ActionResult.done(written, path=info.path, size=info.size, **data)
 
 
-def seconds(context: ActionContext) -> str:
+def front_matter_now(context: ActionContext) -> str:
     """Now, as front matter has it."""
     return context.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
 

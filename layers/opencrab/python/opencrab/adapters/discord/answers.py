@@ -37,7 +37,7 @@ class Failure:
     code: int
 
 
-def failure(response: httpx.Response, token: str) -> Failure:
+def discord_error(response: httpx.Response, token: str) -> Failure:
     """What an answer other than success means; the token is not repeated."""
     told = _object(response)
     code = told.get("code")
@@ -59,13 +59,13 @@ def failure(response: httpx.Response, token: str) -> Failure:
 def retry_after(response: httpx.Response) -> tuple[float, bool]:
     """After how many seconds to ask again, and whether until then nothing at all may be asked."""
     told = _object(response)
-    known = number(told.get("retry_after"))
-    seconds = number(response.headers.get("retry-after")) if known is None else known
+    known = discord_seconds(told.get("retry_after"))
+    seconds = discord_seconds(response.headers.get("retry-after")) if known is None else known
     everything = told.get("global") is True or not told
     return (1.0 if seconds is None else seconds), everything
 
 
-def number(value: Any) -> float | None:
+def discord_seconds(value: Any) -> float | None:
     """A number of seconds, if it is one, and at most a day."""
     try:
         found = float(value)

@@ -52,7 +52,7 @@ class DiscordChannel:
         if len(utterance.text.encode()) <= LIMIT:
             return 1
         _, _, reply = self._kept(utterance.channel)
-        return max(len(rendering.messages(utterance, reply)), 1)
+        return max(len(rendering.messages_of_utterance(utterance, reply)), 1)
 
     def repeatable(self, utterance: Utterance) -> bool:
         """By its place an answer is, by its nonce a post, as long as Discord remembers it."""
@@ -67,7 +67,7 @@ class DiscordChannel:
 
     def send(self, utterance: Utterance) -> None:
         now, kept, reply = self._kept(utterance.channel)
-        shown = rendering.messages(utterance, reply)
+        shown = rendering.messages_of_utterance(utterance, reply)
         way = _way(utterance, reply, now)
         if utterance.piece >= len(shown):
             if reply is not None and way is _Way.ANSWER:
@@ -85,7 +85,7 @@ class DiscordChannel:
         now, kept, reply = self._kept(place)
         if kept is None or reply is None:
             return
-        message = rendering.panel(panel)
+        message = rendering.task_panel_message(panel)
         if reply.is_open(now):
             message_id = self._discord.edit_reply(reply, message)
             if message_id and message_id != reply.message_id:

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import httpx
 
 from opencrab import __version__
-from opencrab.adapters.discord.answers import failure, retry_after
+from opencrab.adapters.discord.answers import discord_error, retry_after
 from opencrab.adapters.discord.limits import RateLimits, Route
 from opencrab.domain.discord.community import InteractionReply, snowflake_time
 from opencrab.domain.errors import NeverSent, NotFound, Unavailable
@@ -175,7 +175,7 @@ class DiscordClient:
         response = self._sent(request, {})
         if response.status_code in _SUCCESSES:
             return _json(response)
-        found = failure(response, reply.token)
+        found = discord_error(response, reply.token)
         is_young = self._clock.now() < snowflake_time(reply.id) + SPREADING
         if is_young and found.code in _NOT_SPREAD:
             raise NeverSent("Discord does not know the interaction everywhere yet")
@@ -193,7 +193,7 @@ class DiscordClient:
                 response = self._sent(request, _auth_header(token))
         if response.status_code in _SUCCESSES:
             return _json(response)
-        raise failure(response, token).error
+        raise discord_error(response, token).error
 
     def _sent(self, request: "_Request", headers: Mapping[str, str]) -> httpx.Response:
         """The answer of Discord, other than that it was asked too often."""

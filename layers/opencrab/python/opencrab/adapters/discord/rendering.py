@@ -51,7 +51,9 @@ class RenderedMessage:
     files: tuple[Attachment, ...] = ()
 
 
-def messages(utterance: Utterance, reply: InteractionReply | None) -> tuple[RenderedMessage, ...]:
+def messages_of_utterance(
+    utterance: Utterance, reply: InteractionReply | None
+) -> tuple[RenderedMessage, ...]:
     """The messages that show an utterance, in order; none for silence.
 
     A guest may say little: there one message has to do.
@@ -69,7 +71,7 @@ def messages(utterance: Utterance, reply: InteractionReply | None) -> tuple[Rend
     )
 
 
-def panel(shown: Panel) -> Payload:
+def task_panel_message(shown: Panel) -> Payload:
     """How far an instruction is, with what can be done about it."""
     language, filled = shown.language, min(max(shown.percent, 0), 100) * _CELLS // 100
     head = f"{'▰' * filled}{'▱' * (_CELLS - filled)} {shown.percent}%"

@@ -193,7 +193,7 @@ class _Connection:
         return line.decode("latin-1").rstrip("\r\n")
 
 
-def trust(bundle: str = "") -> ssl.SSLContext:
+def tls_roots(bundle: str = "") -> ssl.SSLContext:
     """Whom to trust: a bundle of roots if one is named, else the layer's folder of them.
 
     The folder is read root by root as they are needed, while a bundle is read whole: some 140

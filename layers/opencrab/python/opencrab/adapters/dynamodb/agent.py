@@ -6,9 +6,9 @@ from typing import Any
 from pynamodb.expressions.operand import Path
 
 from opencrab.adapters.dynamodb import document as facts
-from opencrab.adapters.dynamodb.item import Item, Schema, shard, with_defaults
+from opencrab.adapters.dynamodb.item import Item, Schema, shard_of, with_defaults
 from opencrab.adapters.dynamodb.listing import page_of
-from opencrab.adapters.dynamodb.table import Cancelled, Table, Write, absent, put
+from opencrab.adapters.dynamodb.table import Cancelled, Table, Write, item_absent, put_item
 from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.agents.heartbeat import Heartbeat
@@ -43,9 +43,9 @@ class DynamoAgents:
         agent = profile.agent
         try:
             self._table.transact(
-                put(_agent_item(agent), absent()),
-                put(_part(agent.id, SOUL, profile.soul), absent()),
-                put(_part(agent.id, IDENTITY, profile.identity), absent()),
+                put_item(_agent_item(agent), item_absent()),
+                put_item(_part(agent.id, SOUL, profile.soul), item_absent()),
+                put_item(_part(agent.id, IDENTITY, profile.identity), item_absent()),
             )
         except Cancelled:
             stored = self._stored(agent.id)
@@ -79,11 +79,11 @@ class DynamoAgents:
         self, agent: Agent, *, soul: Soul | None = None, identity: Identity | None = None
     ) -> Agent:
         saved = agent.replaced(version=agent.version + 1)
-        writes: list[Write] = [put(_agent_item(saved), Path("version") == agent.version)]
+        writes: list[Write] = [put_item(_agent_item(saved), Path("version") == agent.version)]
         if soul is not None:
-            writes.append(put(_part(agent.id, SOUL, soul)))
+            writes.append(put_item(_part(agent.id, SOUL, soul)))
         if identity is not None:
-            writes.append(put(_part(agent.id, IDENTITY, identity)))
+            writes.append(put_item(_part(agent.id, IDENTITY, identity)))
         try:
             self._table.transact(*writes)
         except Cancelled as refusal:
@@ -129,7 +129,7 @@ def _agent_item(agent: Agent) -> Item:
         "schema": SCHEMA.version if newest else BEFORE,
         "body": agent.model_dump_json(exclude=None if newest else _ADDED),
         "version": agent.version,
-        "list": f"{LIST}#{shard(partition)}",
+        "list": f"{LIST}#{shard_of(partition)}",
     }
     return SCHEMA.item(partition, AGENT, fields)
 

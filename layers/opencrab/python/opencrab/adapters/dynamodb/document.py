@@ -12,24 +12,24 @@ from opencrab.adapters.dynamodb import due_item as due_items
 from opencrab.adapters.dynamodb.item import (
     Item,
     Schema,
-    microseconds,
-    moment,
-    shard,
-    ttl,
+    from_microseconds,
+    shard_of,
+    time_to_live,
+    to_microseconds,
     with_defaults,
 )
 from opencrab.adapters.dynamodb.listing import due_items as due_items_of
-from opencrab.adapters.dynamodb.listing import readable
+from opencrab.adapters.dynamodb.listing import readable_items
 from opencrab.adapters.dynamodb.table import (
     Cancelled,
     Table,
     Write,
-    absent,
-    changes,
-    delete,
-    every,
-    put,
-    update,
+    all_conditions,
+    attribute_changes,
+    delete_item,
+    item_absent,
+    put_item,
+    update_item,
 )
 from opencrab.domain.agents.agent_state import MIND
 from opencrab.domain.document import Document, unique_facts
@@ -94,14 +94,14 @@ class DynamoFacts:
         return tuple(from_item(found[place]) for place in places if place in found)
 
     def due(self, kind: str, now: datetime, limit: int) -> tuple[Document, ...]:
-        items = due_items_of(self._table, _due_list(kind), microseconds(now), DUE_SHARDS)
-        found = readable(from_item, items)
+        items = due_items_of(self._table, _due_list(kind), to_microseconds(now), DUE_SHARDS)
+        found = readable_items(from_item, items)
         due = (fact for fact in found if fact.due_at is not None and fact.due_at <= now)
         # An index that is behind may show one item twice: where it was, and where it is.
         return tuple({fact.key: fact for fact in islice(due, limit)}.values())
 
     def commit(self, *facts: Document, due: tuple[DueItem, ...] = ()) -> None:
-        writes = [*writing(facts), *map(due_items.new, due)]
+        writes = [*document_writes(facts), *map(due_items.put_new_due_item, due)]
         if not writes:
             return
         try:
@@ -110,7 +110,7 @@ class DynamoFacts:
             raise stale_write(facts[min(refusal.failed)]) from None
 
 
-def writing(facts: tuple[Document, ...]) -> tuple[Write, ...]:
+def document_writes(facts: tuple[Document, ...]) -> tuple[Write, ...]:
     """The writes of facts, in their order; each fails where another version is stored."""
     return tuple(_write(fact) for fact in unique_facts(facts))
 
@@ -128,40 +128,40 @@ def from_item(item: Item) -> Document:
         id=fact_id,
         version=fields["version"],
         body=json.loads(fields["body"]),
-        expires_at=None if expires is None else moment(expires),
-        due_at=None if due_at is None else moment(due_at),
+        expires_at=None if expires is None else from_microseconds(expires),
+        due_at=None if due_at is None else from_microseconds(due_at),
     )
 
 
 def _write(fact: Document) -> Write:
     pk, sk = _place(*fact.key)
     if fact.body is None:
-        return delete(pk, sk, _version_condition(fact))
+        return delete_item(pk, sk, _version_condition(fact))
     fields = {
         "body": json.dumps(fact.body, ensure_ascii=False, separators=(",", ":")),
-        "expires_at": None if fact.expires_at is None else microseconds(fact.expires_at),
-        "ttl": None if fact.expires_at is None else ttl(fact.expires_at),
+        "expires_at": None if fact.expires_at is None else to_microseconds(fact.expires_at),
+        "ttl": None if fact.expires_at is None else time_to_live(fact.expires_at),
         "schema": SCHEMA.version if _is_newest(fact.kind, fact.body) else BEFORE,
         **_due(fact),
     }
     if fact.version:
-        return put(
+        return put_item(
             SCHEMA.item(pk, sk, fields | {"version": fact.version}), _version_condition(fact)
         )
-    change = changes(fields)
+    change = attribute_changes(fields)
     change.add_action(Path("version").add(1))
-    return update(pk, sk, change, _version_condition(fact))
+    return update_item(pk, sk, change, _version_condition(fact))
 
 
 def _version_condition(fact: Document) -> Condition:
     """What a write of this version must find; what newer code wrote is left to it."""
     if fact.version == 1:
-        return absent()
+        return item_absent()
     known = Path("schema") <= SCHEMA.version
     if fact.version == 0:
-        free: Condition = absent() | known
+        free: Condition = item_absent() | known
         return free
-    return every(Path("version") == fact.version - 1, known)
+    return all_conditions(Path("version") == fact.version - 1, known)
 
 
 def _is_newest(kind: str, body: dict[str, Any]) -> bool:
@@ -179,8 +179,8 @@ def _due(fact: Document) -> dict[str, object]:
     """Where the index by time finds a fact; nowhere, where it has no time."""
     if fact.due_at is None:
         return {"due_list": None, "due_at": None}
-    place = shard(fact.owner, DUE_SHARDS)
-    return {"due_list": f"{_due_list(fact.kind)}#{place}", "due_at": microseconds(fact.due_at)}
+    place = shard_of(fact.owner, DUE_SHARDS)
+    return {"due_list": f"{_due_list(fact.kind)}#{place}", "due_at": to_microseconds(fact.due_at)}
 
 
 def _due_list(kind: str) -> str:

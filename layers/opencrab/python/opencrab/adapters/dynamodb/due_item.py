@@ -3,9 +3,9 @@
 from datetime import datetime
 from itertools import islice
 
-from opencrab.adapters.dynamodb.item import Item, Schema, microseconds, shard, with_defaults
-from opencrab.adapters.dynamodb.listing import due_items, readable
-from opencrab.adapters.dynamodb.table import Table, Write, delete, put
+from opencrab.adapters.dynamodb.item import Item, Schema, shard_of, to_microseconds, with_defaults
+from opencrab.adapters.dynamodb.listing import due_items, readable_items
+from opencrab.adapters.dynamodb.table import Table, Write, delete_item, put_item
 from opencrab.domain.turn.due_item import DueItem
 
 SCHEMA = Schema("due", (with_defaults,))
@@ -20,22 +20,22 @@ class DynamoDueItems:
         self._table = table
 
     def put(self, item: DueItem) -> None:
-        self._table.write(new(item))
+        self._table.write(put_new_due_item(item))
 
     def due(self, now: datetime, limit: int) -> tuple[DueItem, ...]:
-        found = readable(from_item, due_items(self._table, LIST, microseconds(now)))
+        found = readable_items(from_item, due_items(self._table, LIST, to_microseconds(now)))
         return tuple(islice((item for item in found if item.at <= now), limit))
 
     def done(self, item_id: str) -> None:
-        self._table.write(delete(_partition(item_id), HEAD))
+        self._table.write(delete_item(_partition(item_id), HEAD))
 
 
 def to_item(item: DueItem) -> Item:
     """The due item as an item of the table."""
     fields = {
         "body": item.model_dump_json(),
-        "due_list": f"{LIST}#{shard(item.id)}",
-        "due_at": microseconds(item.at),
+        "due_list": f"{LIST}#{shard_of(item.id)}",
+        "due_at": to_microseconds(item.at),
     }
     return SCHEMA.item(_partition(item.id), HEAD, fields)
 
@@ -45,9 +45,9 @@ def from_item(item: Item) -> DueItem:
     return DueItem.model_validate_json(SCHEMA.fields(item)["body"])
 
 
-def new(item: DueItem) -> Write:
+def put_new_due_item(item: DueItem) -> Write:
     """Keep a due item, once by its id."""
-    return put(to_item(item))
+    return put_item(to_item(item))
 
 
 def _partition(item_id: str) -> str:

@@ -13,8 +13,8 @@ from opencrab.adapters.dynamodb.table import (
     Cancelled,
     Table,
     Write,
-    delete,
-    put,
+    delete_item,
+    put_item,
 )
 from opencrab.adapters.dynamodb.turn import header as headers
 from opencrab.adapters.dynamodb.turn import instruction as inbox
@@ -52,16 +52,16 @@ class DynamoEraser:
         self._change(session_id, lambda known: known.grown(0, known.session.stripped()))
 
     def turns_of(self, *groups: str) -> dict[str, tuple[str, ...]]:
-        keys = {group: (markers.partition(group), markers.MARK) for group in groups}
+        keys = {group: (markers.message_partition(group), markers.MARK) for group in groups}
         found = self._table.several(list(keys.values()))
         # That of an instruction names no turns.
         return {group: markers.turns_in(found.get(key, {})) for group, key in keys.items()}
 
     def records_of(self, turn_id: str) -> tuple[Record, ...]:
-        return records.fetch(self._table, turn_id)
+        return records.fetch_turn_records(self._table, turn_id)
 
     def erase_turn(self, turn_id: str) -> None:
-        stored = self._table.get(headers.partition(turn_id), headers.HEADER)
+        stored = self._table.get(headers.turn_partition(turn_id), headers.HEADER)
         turn = None if stored is None else headers.from_item(stored)
         if turn is not None and not turn.status.is_end:
             raise not_ended(turn)
@@ -71,7 +71,7 @@ class DynamoEraser:
         gone += records.items_of(self._table, turn_id)
         self._remove(gone)
         if turn is not None:
-            self._table.write(put(headers.to_item(turn.erased())))
+            self._table.write(put_item(headers.to_item(turn.erased())))
 
     def drop_letters(self, person_id: str) -> None:
         """Dead letters lie in queues, which cannot be searched: they end by themselves."""
@@ -80,11 +80,13 @@ class DynamoEraser:
         """The medium is not ours."""
 
     def _redacting(self, session_id: str, sequences: Iterable[int]) -> tuple[Write, ...]:
-        pk = sessions.partition(session_id)
+        pk = sessions.session_partition(session_id)
         found = self._table.several([(pk, line_items.sort_key(one)) for one in sequences])
         lines = [line_items.from_item(item) for item in found.values()]
         told = [line.message_id for line in lines if line.message_id is not None]
-        known = self._table.several([(markers.partition(one), markers.MARK) for one in told])
+        known = self._table.several(
+            [(markers.message_partition(one), markers.MARK) for one in told]
+        )
         return tuple(write for line in lines for write in _erasing(line, known))
 
     def _change(self, session_id: str, after: Change, *writes: Write) -> None:
@@ -95,7 +97,7 @@ class DynamoEraser:
         """
         for _ in range(sessions.ATTEMPTS):
             try:
-                known = sessions.fetch(self._table, self._seen, session_id)
+                known = sessions.fetch_session(self._table, self._seen, session_id)
             except NotFound:
                 return
             changed = after(known)
@@ -105,18 +107,18 @@ class DynamoEraser:
                 continue
             self._seen.note(changed)
             return
-        raise sessions.busy(session_id)
+        raise sessions.busy_session_error(session_id)
 
     def _remove(self, items: Iterable[Item]) -> None:
         pending = iter(items)
         while chunk := list(islice(pending, TRANSACTION_ITEMS)):
-            self._table.transact(*(delete(one["pk"]["S"], one["sk"]["S"]) for one in chunk))
+            self._table.transact(*(delete_item(one["pk"]["S"], one["sk"]["S"]) for one in chunk))
 
 
 def _erasing(line: Line, known: dict[tuple[str, str], Item]) -> Iterator[Write]:
     """The line without its words, and without those of the instruction that it was."""
-    yield put(line_items.to_item(line.erased()))
+    yield put_item(line_items.to_item(line.erased()))
     if line.message_id is None:
         return
-    marker = known.get((markers.partition(line.message_id), markers.MARK))
-    yield from inbox.erasing(marker, line.session_id, line.sequence)
+    marker = known.get((markers.message_partition(line.message_id), markers.MARK))
+    yield from inbox.instruction_erasure(marker, line.session_id, line.sequence)

@@ -40,11 +40,11 @@ class Schema:
     def item(self, pk: str, sk: str, fields: Mapping[str, Any]) -> Item:
         """Fields as an item of this version; those that are None are left out."""
         stamped = {"pk": pk, "sk": sk, "schema": self.version, **fields}
-        return {name: attribute(value) for name, value in stamped.items() if value is not None}
+        return {name: to_attribute(value) for name, value in stamped.items() if value is not None}
 
     def fields(self, item: Item) -> Fields:
         """An item's fields as this code knows them; raises Unavailable for a newer version."""
-        fields = {name: plain(value) for name, value in item.items()}
+        fields = {name: from_attribute(value) for name, value in item.items()}
         written = int(fields.get("schema", 1))
         if written > self.version:
             raise Unavailable(
@@ -62,7 +62,7 @@ def with_defaults(fields: Fields) -> Fields:
     return fields
 
 
-def attribute(value: Any) -> dict[str, Any]:
+def to_attribute(value: Any) -> dict[str, Any]:
     """A value as an attribute: text and sets of it, whole numbers, truth, lists and maps.
 
     pynamodb's own way takes a map of one name such as `S` for an attribute that is ready.
@@ -78,14 +78,14 @@ _ENCODERS: dict[type, tuple[str, Callable[[Any], Any]]] = {
     str: ("S", str),
     int: ("N", str),
     bool: ("BOOL", bool),
-    list: ("L", lambda value: [attribute(part) for part in value]),
-    dict: ("M", lambda value: {name: attribute(part) for name, part in value.items()}),
+    list: ("L", lambda value: [to_attribute(part) for part in value]),
+    dict: ("M", lambda value: {name: to_attribute(part) for name, part in value.items()}),
     set: ("SS", sorted),
     type(None): ("NULL", lambda _value: True),
 }
 
 
-def plain(value: Mapping[str, Any]) -> Any:
+def from_attribute(value: Mapping[str, Any]) -> Any:
     """An attribute as a value; numbers are integers, as everything we count is."""
     ((kind, content),) = value.items()
     match kind:
@@ -94,30 +94,30 @@ def plain(value: Mapping[str, Any]) -> Any:
         case "SS":
             return set(content)
         case "L":
-            return [plain(part) for part in content]
+            return [from_attribute(part) for part in content]
         case "M":
-            return {name: plain(part) for name, part in content.items()}
+            return {name: from_attribute(part) for name, part in content.items()}
         case "NULL":
             return None
         case _:
             return content
 
 
-def shard(name: str, shards: int = SHARDS) -> int:
+def shard_of(name: str, shards: int = SHARDS) -> int:
     """Which of the shards a name belongs to: the same one for every process and for ever."""
     return zlib.crc32(name.encode()) % shards
 
 
-def microseconds(moment: datetime) -> int:
+def to_microseconds(moment: datetime) -> int:
     """A time as a whole number of microseconds since 1970: exact, and nine bytes in an item."""
     return (moment - _EPOCH) // _MICROSECOND
 
 
-def moment(since_1970: int) -> datetime:
+def from_microseconds(since_1970: int) -> datetime:
     """The time that a number of microseconds names."""
     return _EPOCH + since_1970 * _MICROSECOND
 
 
-def ttl(at: datetime) -> int:
+def time_to_live(at: datetime) -> int:
     """A time as DynamoDB's time to live wants it: whole seconds since 1970."""
     return int(at.timestamp())

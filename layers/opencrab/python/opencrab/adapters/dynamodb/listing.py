@@ -26,7 +26,7 @@ def page_of(table: Table, name: str, after: str, limit: int) -> list[str]:
     return list(islice(merged, limit))
 
 
-def readable(read: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
+def readable_items(read: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
     """What these items hold; one that cannot be read is passed over, so that it stops no sweep."""
     for item in items:
         try:

@@ -12,7 +12,7 @@ from opencrab.adapters.dynamodb.turn import header as headers
 from opencrab.ports.conversation.feed import TOLD, FactTold, FeedEntry
 
 
-def entries(records: Iterable[Mapping[str, Any]]) -> Iterator[FeedEntry]:
+def stream_entries(records: Iterable[Mapping[str, Any]]) -> Iterator[FeedEntry]:
     """What the records tell: new lines, turns in another status than before, and changed facts.
 
     The place of an entry is its sequence number, which grows within one partition of the table.

@@ -78,12 +78,12 @@ class Write:
     arguments: dict[str, Any]
 
 
-def absent() -> Condition:
+def item_absent() -> Condition:
     """Nothing is stored under this key."""
     return Path("pk").does_not_exist()
 
 
-def every(first: Condition, *others: Condition) -> Condition:
+def all_conditions(first: Condition, *others: Condition) -> Condition:
     """All of these conditions together."""
     condition = first
     for other in others:
@@ -91,27 +91,27 @@ def every(first: Condition, *others: Condition) -> Condition:
     return condition
 
 
-def put(item: Item, condition: Condition | None = None) -> Write:
+def put_item(item: Item, condition: Condition | None = None) -> Write:
     """Store an item whole."""
     return Write("Put", {"Item": item, **_expressions(condition)})
 
 
-def update(pk: str, sk: str, change: Update, condition: Condition | None = None) -> Write:
+def update_item(pk: str, sk: str, change: Update, condition: Condition | None = None) -> Write:
     """Change an item, which is made if it is not there."""
-    return Write("Update", {"Key": key(pk, sk), **_expressions(condition, change)})
+    return Write("Update", {"Key": item_key(pk, sk), **_expressions(condition, change)})
 
 
-def delete(pk: str, sk: str, condition: Condition | None = None) -> Write:
+def delete_item(pk: str, sk: str, condition: Condition | None = None) -> Write:
     """Remove an item."""
-    return Write("Delete", {"Key": key(pk, sk), **_expressions(condition)})
+    return Write("Delete", {"Key": item_key(pk, sk), **_expressions(condition)})
 
 
-def key(pk: str, sk: str) -> Item:
+def item_key(pk: str, sk: str) -> Item:
     """An item's key."""
     return {"pk": {"S": pk}, "sk": {"S": sk}}
 
 
-def changes(values: Mapping[str, Any]) -> Update:
+def attribute_changes(values: Mapping[str, Any]) -> Update:
     """An update that sets these attributes; None removes one."""
     made = Update()
     for name, value in values.items():
@@ -135,13 +135,13 @@ class Table:
         pause: Callable[[float], object] | None = None,
     ) -> None:
         self.name = name
-        self._dispatch = dispatch or connect()
+        self._dispatch = dispatch or connect_dynamodb()
         self._pause = pause or threading.Event().wait
 
     def get(self, pk: str, sk: str, *, consistent: bool = True) -> Item | None:
         """An item, or None."""
         found: Item | None = self._call(
-            "GetItem", {"Key": key(pk, sk), "ConsistentRead": consistent}
+            "GetItem", {"Key": item_key(pk, sk), "ConsistentRead": consistent}
         ).get("Item")
         return found
 
@@ -185,7 +185,7 @@ class Table:
         for start in range(0, len(keys), _BATCH):
             # A key that is asked for twice is an error to DynamoDB; keys for which it had no room
             # come back and are asked for again, so that what is missing at the end is not there.
-            wanted = [key(*one) for one in dict.fromkeys(keys[start : start + _BATCH])]
+            wanted = [item_key(*one) for one in dict.fromkeys(keys[start : start + _BATCH])]
             for pause in (*PAUSES, None):
                 asked = {self.name: {"Keys": wanted, "ConsistentRead": True}}
                 answer = self._safely("BatchGetItem", {"RequestItems": asked})
@@ -315,7 +315,7 @@ class Table:
         )
 
 
-def connect(region: str | None = None, **credentials: Any) -> Dispatch:
+def connect_dynamodb(region: str | None = None, **credentials: Any) -> Dispatch:
     """Calls of DynamoDB over one connection; the SDK tries again what can be tried again.
 
     Credentials come from the function unless given, by pynamodb's names.

@@ -15,16 +15,16 @@ from pynamodb.expressions.condition import Condition
 from pynamodb.expressions.operand import Path
 from pynamodb.expressions.update import Update
 
-from opencrab.adapters.dynamodb.item import Item, Schema, microseconds, moment
+from opencrab.adapters.dynamodb.item import Item, Schema, from_microseconds, to_microseconds
 from opencrab.adapters.dynamodb.table import (
     Cancelled,
     ConditionFailed,
     Table,
     Write,
-    absent,
-    delete,
-    put,
-    update,
+    delete_item,
+    item_absent,
+    put_item,
+    update_item,
 )
 from opencrab.domain.errors import Invalid
 from opencrab.ports.clock import Clock
@@ -66,13 +66,13 @@ class DynamoLedger:
             saved = self._saved.get((agent_id, path))
         if saved is not None:
             return saved
-        item = self._table.get(partition(agent_id), sort_key(path))
+        item = self._table.get(workspace_partition(agent_id), sort_key(path))
         entry = None if item is None else from_item(item)
         return entry if entry is not None and entry.path == path else LedgerEntry(path)
 
     def entries(self, agent_id: str, folder: str = "") -> tuple[LedgerEntry, ...]:
         below = f"{sort_key(folder)}/" if folder else "F#"
-        items = self._table.beginning(partition(agent_id), below)
+        items = self._table.beginning(workspace_partition(agent_id), below)
         return tuple(entry for entry in map(from_item, items) if entry is not None)
 
     def save(
@@ -98,7 +98,7 @@ class DynamoLedger:
 
     def usage(self, agent_id: str) -> int:
         """Bytes that all files of an agent count for."""
-        item = self._table.get(partition(agent_id), SUM)
+        item = self._table.get(workspace_partition(agent_id), SUM)
         return 0 if item is None else int(USAGE.fields(item)["bytes"])
 
     def _noted(self, agent_id: str, saved: LedgerEntry) -> LedgerEntry:
@@ -122,7 +122,7 @@ class DynamoLedger:
             raise Cancelled({0: refusal.item}) from refusal
 
 
-def partition(agent_id: str) -> str:
+def workspace_partition(agent_id: str) -> str:
     """Where an agent's ledger lies."""
     return f"WORKSPACE#{agent_id}"
 
@@ -134,7 +134,9 @@ def sort_key(path: str) -> str:
 
 def to_item(agent_id: str, entry: LedgerEntry) -> Item:
     """An entry as an item."""
-    reservations = {each.token: [each.size, microseconds(each.at)] for each in entry.reservations}
+    reservations = {
+        each.token: [each.size, to_microseconds(each.at)] for each in entry.reservations
+    }
     fields: dict[str, Any] = {
         "path": entry.path,
         "size": entry.size,
@@ -144,7 +146,7 @@ def to_item(agent_id: str, entry: LedgerEntry) -> Item:
         "counted": entry.counted,
         "revision": entry.revision,
     }
-    return FILE.item(partition(agent_id), sort_key(entry.path), fields)
+    return FILE.item(workspace_partition(agent_id), sort_key(entry.path), fields)
 
 
 def from_item(item: Item) -> LedgerEntry | None:
@@ -159,7 +161,8 @@ def from_item(item: Item) -> LedgerEntry | None:
         size=fields.get("size"),
         info=FileInfo(path, fields["size"], fields["sha256"], fields["version"]) if known else None,
         reservations=tuple(
-            SpaceReservation(token, size, moment(at)) for token, (size, at) in reservations.items()
+            SpaceReservation(token, size, from_microseconds(at))
+            for token, (size, at) in reservations.items()
         ),
         counted=fields["counted"],
         revision=fields["revision"],
@@ -177,8 +180,8 @@ def _short(name: str) -> str:
 def _entry_write(agent_id: str, before: LedgerEntry, after: LedgerEntry) -> Write:
     condition = _was(before) if before.revision else _is_free()
     if after.is_empty:
-        return delete(partition(agent_id), sort_key(after.path), condition)
-    return put(to_item(agent_id, after), condition)
+        return delete_item(workspace_partition(agent_id), sort_key(after.path), condition)
+    return put_item(to_item(agent_id, after), condition)
 
 
 def _was(before: LedgerEntry) -> Condition:
@@ -188,7 +191,7 @@ def _was(before: LedgerEntry) -> Condition:
 
 def _is_free() -> Condition:
     """No file has this name, and no folder with a file in it."""
-    free: Condition = absent() | (Path("files") == 0)
+    free: Condition = item_absent() | (Path("files") == 0)
     return free
 
 
@@ -198,14 +201,14 @@ def _folders(agent_id: str, before: LedgerEntry, after: LedgerEntry) -> list[Wri
         return []
     names = after.path.split("/")
     above = ["/".join(names[:depth]) for depth in range(1, len(names))]
-    pk = partition(agent_id)
+    pk = workspace_partition(agent_id)
     if after.is_empty:
         return [
-            update(pk, sort_key(folder), Update(Path("files").add(-1)), Path("files").exists())
+            update_item(pk, sort_key(folder), Update(Path("files").add(-1)), Path("files").exists())
             for folder in above
         ]
     return [
-        update(
+        update_item(
             pk,
             sort_key(folder),
             Update(
@@ -225,8 +228,8 @@ def _usage_writes(agent_id: str, growth: int, quota_bytes: int | None) -> list[W
     change = Update(Path("bytes").add(growth), Path("schema").set(USAGE.version))
     room = None
     if quota_bytes is not None and growth > 0:
-        room = absent() | (Path("bytes") <= quota_bytes - growth)
-    return [update(partition(agent_id), SUM, change, room)]
+        room = item_absent() | (Path("bytes") <= quota_bytes - growth)
+    return [update_item(workspace_partition(agent_id), SUM, change, room)]
 
 
 def _answer(

@@ -52,7 +52,7 @@ class Writer:
 
     def clean(self) -> None:
         """Remove what a dead process left behind."""
-        for leftover in entries(self.temporary):
+        for leftover in folder_entries(self.temporary):
             self.disk.unlink(self.temporary / leftover)
 
     def replace(self, target: Path, content: bytes, *, after_ns: int = 0) -> os.stat_result:
@@ -127,7 +127,7 @@ def open_file(place: Path) -> Generator[BufferedReader]:
         yield file
 
 
-def entries(folder: Path) -> list[str]:
+def folder_entries(folder: Path) -> list[str]:
     """The names in a folder; one that does not exist has none."""
     try:
         return [entry.name for entry in folder.iterdir()]

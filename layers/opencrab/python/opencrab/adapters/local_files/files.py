@@ -13,7 +13,7 @@ from threading import Lock
 from opencrab.adapters.local_files.disk import (
     REAL_DISK,
     Disk,
-    entries,
+    folder_entries,
     open_file,
     prepare_root,
     translate_errors,
@@ -221,7 +221,7 @@ class LocalFiles:
         self._workspace(agent_id)
         place, names = self._root, [agent_id, _WORKSPACE, *filter(None, path.split("/"))]
         for depth, name in enumerate(names):
-            present = entries(place)
+            present = folder_entries(place)
             if name not in present:
                 # A name that exists unlisted belongs to a file system that ignores case.
                 if creating and (depth >= _ABOVE or os.path.lexists(place / name)):

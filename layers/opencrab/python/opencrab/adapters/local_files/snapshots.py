@@ -22,7 +22,7 @@ from opencrab.adapters.local_files.disk import (
     REAL_DISK,
     Disk,
     Writer,
-    entries,
+    folder_entries,
     open_file,
     translate_errors,
 )
@@ -102,11 +102,11 @@ class DirectorySnapshots:
     def remove(self, agent_id: str) -> None:
         folder = self._folder(agent_id)
         with translate_errors(folder):
-            if not entries(folder):
+            if not folder_entries(folder):
                 return
             while not self._enter(folder, number := _last(folder) + 1, None, None):
                 pass
-            for name in entries(folder):
+            for name in folder_entries(folder):
                 # Files that still grow go as well: they hold what is to be forgotten.
                 if name != _place(folder, number).name:
                     with suppress(FileNotFoundError):
@@ -180,7 +180,7 @@ class DirectorySnapshots:
     def _prune(self, folder: Path, number: int) -> None:
         """Remove what is older; what cannot be removed now is removed next time."""
         oldest = self._clock.now().timestamp() - LEFT_BEHIND_SECONDS
-        for name in entries(folder):
+        for name in folder_entries(folder):
             path = folder / name
             with suppress(OSError):
                 if _NUMBERED.fullmatch(name):
@@ -208,7 +208,9 @@ def _number(name: str) -> int:
 
 
 def _last(folder: Path) -> int:
-    return max((_number(name) for name in entries(folder) if _NUMBERED.fullmatch(name)), default=0)
+    return max(
+        (_number(name) for name in folder_entries(folder) if _NUMBERED.fullmatch(name)), default=0
+    )
 
 
 def _are_one(one: Path, other: Path) -> bool:

@@ -16,10 +16,10 @@ from opencrab.adapters.opensearch.client import (
 )
 from opencrab.adapters.opensearch.query_plan import kept_in
 from opencrab.adapters.opensearch.schema import (
-    creation,
-    document,
+    document_of_row,
+    index_creation_body,
+    index_document_id,
     index_name,
-    kept_id,
     line_id,
     made_at,
     place_row,
@@ -119,7 +119,7 @@ class OpenSearchIndexing:
                 return reached
         if about is not None:
             self._client.drop(name)
-        self._client.create(name, creation(self._clock.now()))
+        self._client.create(name, index_creation_body(self._clock.now()))
         return Watermarks(self._client, name)
 
     def _obey_late(self, agent_id: str, name: str, known: ForgottenRows) -> None:
@@ -186,7 +186,7 @@ class _Run:
         """Write kept things as they are now, and take out those that are gone."""
         rows = [row for row in changed.values() if row is not None]
         gone = [each for each, row in changed.items() if row is None]
-        removed = (DocumentWrite(kept_id(f"{kind}:{ref}")) for kind, ref in gone)
+        removed = (DocumentWrite(index_document_id(f"{kind}:{ref}")) for kind, ref in gone)
         writes = (*self._later, *self._writes(rows, 0), *removed)
         self._later = []
         self._refused.extend(self._client.write(self._name, writes))
@@ -203,7 +203,7 @@ class _Run:
         for row in rows:
             place += row.is_spoken
             if not self._forgotten.has(row):
-                yield DocumentWrite(row_id(row), document(place_row(row, place)))
+                yield DocumentWrite(row_id(row), document_of_row(place_row(row, place)))
 
 
 def _newer(forgotten: ForgottenRows, reached: Watermarks) -> list[ErasureMark]:
@@ -221,7 +221,7 @@ def _deletions(marks: Iterable[ErasureMark]) -> Iterator[DocumentWrite]:
     Their ids are worked out and not looked for: a search does not see what was just written.
     """
     for mark in marks:
-        yield from (DocumentWrite(kept_id(ref)) for ref in mark.refs)
+        yield from (DocumentWrite(index_document_id(ref)) for ref in mark.refs)
         for lines in mark.lines:
             for sequence in range(lines.first, lines.last + 1):
                 yield DocumentWrite(line_id(lines.session_id, sequence))

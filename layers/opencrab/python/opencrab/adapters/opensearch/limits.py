@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from opencrab.adapters.opensearch.schema import ROW
-from opencrab.adapters.search_rows import micros
+from opencrab.adapters.search_rows import search_row_micros
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.memory.search_row import RowKind, SearchClearance, SearchRow
 from opencrab.domain.value import join_surrogates
@@ -20,12 +20,12 @@ _MOST = 2**31 - 1
 """The largest number that the server takes for a line."""
 
 
-def term(name: str, value: object) -> Clause:
+def term_filter(name: str, value: object) -> Clause:
     """Documents in which a field has this value."""
     return {"term": {name: join_surrogates(value)}}
 
 
-_PRIVATE = term("hearing", Hearing.PRIVATE.value)
+_PRIVATE = term_filter("hearing", Hearing.PRIVATE.value)
 
 
 def any_of(clauses: list[Clause]) -> Clause:
@@ -35,11 +35,11 @@ def any_of(clauses: list[Clause]) -> Clause:
 
 def may_hear(query: SearchQuery, heard: AbstractSet[str]) -> list[Clause]:
     """What whoever asks may hear of, the same as `hears`."""
-    clauses = [term("doc", ROW), *_clearance(query.clearance, heard)]
+    clauses = [term_filter("doc", ROW), *_clearance(query.clearance, heard)]
     if query.before is not None:
         session_id, sequence = query.before
         later = {"range": {"sequence": {"gte": min(max(sequence, 1), _MOST)}}}
-        inner = [term("session", session_id), term("ref", ""), later]
+        inner = [term_filter("session", session_id), term_filter("ref", ""), later]
         clauses.append({"bool": {"must_not": [{"bool": {"filter": inner}}]}})
     return clauses
 
@@ -48,25 +48,25 @@ def may_answer(query: SearchQuery, heard: AbstractSet[str]) -> list[Clause]:
     """What may answer a query, the same as `answers`."""
     clauses = may_hear(query, heard)
     if query.session_id is not None:
-        clauses.append(term("session", query.session_id))
+        clauses.append(term_filter("session", query.session_id))
     if query.speaker is not None:
         names = ("speaker", "speaker_id")
-        clauses.append(any_of([term(name, query.speaker) for name in names]))
+        clauses.append(any_of([term_filter(name, query.speaker) for name in names]))
     if query.kinds:
         clauses.append({"terms": {"kind": sorted(each.value for each in query.kinds)}})
     if query.hearings:
         clauses.append({"terms": {"hearing": sorted(each.value for each in query.hearings)}})
     times = {}
     if query.since is not None:
-        times["gte"] = micros(query.since)
+        times["gte"] = search_row_micros(query.since)
     if query.until is not None:
-        times["lte"] = micros(query.until)
+        times["lte"] = search_row_micros(query.until)
     if times:
         clauses.append({"range": {"at": times}})
     return clauses
 
 
-def hears(row: SearchRow, query: SearchQuery, heard: AbstractSet[str]) -> bool:
+def row_is_audible(row: SearchRow, query: SearchQuery, heard: AbstractSet[str]) -> bool:
     """Whether whoever asks may hear of a row at all, as in an excerpt."""
     if not query.clearance.allows(row, heard):
         return False
@@ -76,17 +76,17 @@ def hears(row: SearchRow, query: SearchQuery, heard: AbstractSet[str]) -> bool:
     return row.session_id != session_id or row.sequence < max(sequence, 1)
 
 
-def answers(row: SearchRow, query: SearchQuery, heard: AbstractSet[str]) -> bool:
+def row_may_answer(row: SearchRow, query: SearchQuery, heard: AbstractSet[str]) -> bool:
     """Whether a row may answer a query."""
-    at = micros(row.at)
+    at = search_row_micros(row.at)
     return (
-        hears(row, query, heard)
+        row_is_audible(row, query, heard)
         and query.session_id in {None, row.session_id}
         and query.speaker in {None, row.speaker, row.speaker_id}
         and (not query.kinds or row.kind in query.kinds)
         and (not query.hearings or row.hearing in query.hearings)
-        and (query.since is None or at >= micros(query.since))
-        and (query.until is None or at <= micros(query.until))
+        and (query.since is None or at >= search_row_micros(query.since))
+        and (query.until is None or at <= search_row_micros(query.until))
     )
 
 
@@ -94,16 +94,19 @@ def _clearance(clearance: SearchClearance, heard: AbstractSet[str]) -> list[Clau
     """The same as `SearchClearance.allows`."""
     if clearance.whole:
         return []
-    allowed = [term("hearing", Hearing.PUBLIC.value)]
+    allowed = [term_filter("hearing", Hearing.PUBLIC.value)]
     if clearance.guild_id:
-        inner = [term("hearing", Hearing.GUILD.value), term("guild", clearance.guild_id)]
+        inner = [
+            term_filter("hearing", Hearing.GUILD.value),
+            term_filter("guild", clearance.guild_id),
+        ]
         allowed.append({"bool": {"filter": inner}})
     if clearance.session_id:
-        inner = [term("session", clearance.session_id)]
+        inner = [term_filter("session", clearance.session_id)]
         if clearance.person_id:
-            inner.append(any_of([term("ref", ""), {"bool": {"must_not": [_PRIVATE]}}]))
+            inner.append(any_of([term_filter("ref", ""), {"bool": {"must_not": [_PRIVATE]}}]))
         else:
-            inner.append(term("kind", RowKind.SPEECH.value))
+            inner.append(term_filter("kind", RowKind.SPEECH.value))
         allowed.append({"bool": {"filter": inner}})
     if clearance.person_id and heard:
         there = {"terms": {"session": sorted(heard)}}

@@ -6,11 +6,11 @@ It asks nobody; whoever looks puts in what the server found and what the stores 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from opencrab.adapters.opensearch.limits import answers, hears
+from opencrab.adapters.opensearch.limits import row_is_audible, row_may_answer
 from opencrab.adapters.opensearch.query_plan import QueryContext
 from opencrab.adapters.opensearch.schema import PlacedRow, place_row
-from opencrab.adapters.opensearch.terms import shares
-from opencrab.adapters.search_rows import micros
+from opencrab.adapters.opensearch.terms import query_term_shares
+from opencrab.adapters.search_rows import search_row_micros
 from opencrab.domain.memory.search_row import SearchRow
 from opencrab.domain.text.query import ParsedQuery
 from opencrab.domain.text.ranking import (
@@ -72,7 +72,7 @@ class RowPool:
                 continue
             if hits:
                 self._pool.add(key)
-            if key not in self._rows and hears(found.row, self.query, self.before.heard):
+            if key not in self._rows and row_is_audible(found.row, self.query, self.before.heard):
                 self._rows[key] = found
                 if found.place:
                     self._places[found.row.session_id, found.place] = found.row
@@ -96,7 +96,7 @@ class RowPool:
         fitting = [
             key
             for key in sorted(self._pool.intersection(self._rows))
-            if answers(self.row(key), self.query, self.before.heard)
+            if row_may_answer(self.row(key), self.query, self.before.heard)
         ]
         scores = self._scored(fitting)
         best = sorted(((points, key) for key, points in scores.items()), key=self._rank)
@@ -119,7 +119,7 @@ class RowPool:
             self._candidate(key, found, hits.get(key, 0.0))
             for key, found in self._rows.items()
             if key in hits or (found.row.session_id, found.place) in near
-            if answers(found.row, self.query, self.before.heard)
+            if row_may_answer(found.row, self.query, self.before.heard)
         ]
         return rank_search_candidates(
             candidates,
@@ -154,7 +154,7 @@ class RowPool:
         scores = {key: self._scores[key] for key in keys if self._scores.get(key, 0.0) > 0}
         if len(scores) == len(keys):
             return scores
-        share = shares(self._sought, {key: self.row(key).text for key in keys})
+        share = query_term_shares(self._sought, {key: self.row(key).text for key in keys})
         told = [points / share[key] for key, points in scores.items() if share.get(key)]
         usual = sum(told) / len(told) if told else 1.0
         return {key: part * usual for key, part in share.items()} | scores
@@ -162,7 +162,7 @@ class RowPool:
     def _rank(self, each: tuple[float, str]) -> tuple[float, int, str, int, str]:
         points, key = each
         row = self.row(key)
-        return -points, -micros(row.at), row.session_id, row.sequence, key
+        return -points, -search_row_micros(row.at), row.session_id, row.sequence, key
 
     def _candidate(self, key: str, found: PlacedRow, points: float) -> RankingCandidate:
         row = found.row

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from opencrab.adapters.opensearch.client import OpenSearchClient
-from opencrab.adapters.opensearch.limits import hears, may_hear, term
+from opencrab.adapters.opensearch.limits import may_hear, row_is_audible, term_filter
 from opencrab.adapters.opensearch.recent_rows import RecentRows, tail_of
 from opencrab.adapters.opensearch.schema import ROW
-from opencrab.adapters.opensearch.watermark import SETTLED, Watermarks, newest
+from opencrab.adapters.opensearch.watermark import SETTLED, Watermarks, newest_watermarks_query
 from opencrab.adapters.search_rows import KEPT, SearchRowReader
 from opencrab.domain.memory.search_row import RowKind
 from opencrab.domain.text.query import named_speakers
@@ -65,7 +65,9 @@ def kept_in(client: OpenSearchClient, index: str) -> set[tuple[RowKind, str]]:
     kinds = [kind for kind in RowKind if kind.value in KEPT]
     aggs = {
         kind.value: {
-            "filter": {"bool": {"filter": [term("doc", ROW), term("kind", kind.value)]}},
+            "filter": {
+                "bool": {"filter": [term_filter("doc", ROW), term_filter("kind", kind.value)]}
+            },
             "aggs": {"in": {"terms": {"field": "ref", "size": MOST_KEPT}}},
         }
         for kind in kinds
@@ -88,7 +90,7 @@ def _visible_speakers(
     if query.clearance.whole:
         return speakers
     rows = (found.row for found in before.tail.rows.values())
-    near = {row.speaker for row in rows if hears(row, query, before.heard)}
+    near = {row.speaker for row in rows if row_is_audible(row, query, before.heard)}
     rest = sorted(speakers - near)
     if not rest:
         return speakers
@@ -103,13 +105,13 @@ def _watermark_query(person: str) -> dict[str, Any]:
     """The search for the newest watermarks, and for who spoke in all rows beside it."""
     aggs: dict[str, Any] = {"speakers": {"terms": {"field": "speaker", "size": MOST_SPEAKERS}}}
     if person:
-        spoken = [term("speaker_id", person), term("kind", RowKind.SPEECH.value)]
+        spoken = [term_filter("speaker_id", person), term_filter("kind", RowKind.SPEECH.value)]
         aggs["heard"] = {
             "filter": {"bool": {"filter": spoken}},
             "aggs": {"in": {"terms": {"field": "session", "size": MOST_HEARD}}},
         }
-    rows = {"filter": term("doc", ROW), "aggs": aggs}
-    return {**newest(), "aggs": {"all": {"global": {}, "aggs": {"rows": rows}}}}
+    rows = {"filter": term_filter("doc", ROW), "aggs": aggs}
+    return {**newest_watermarks_query(), "aggs": {"all": {"global": {}, "aggs": {"rows": rows}}}}
 
 
 def _names(found: Mapping[str, Any] | None) -> list[str]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from opencrab.adapters.opensearch.terms import index_text
-from opencrab.adapters.search_rows import micros, time_of
+from opencrab.adapters.search_rows import search_row_micros, time_of
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.errors import Invalid
 from opencrab.domain.memory.search_row import RowKind, SearchRow
@@ -55,7 +55,7 @@ _FIELDS = {
 }
 
 
-def creation(now: datetime) -> dict[str, Any]:
+def index_creation_body(now: datetime) -> dict[str, Any]:
     """The body that creates an index: only what is declared here can be written into it."""
     return {
         "settings": {
@@ -64,7 +64,7 @@ def creation(now: datetime) -> dict[str, Any]:
         },
         "mappings": {
             "dynamic": "strict",
-            "_meta": {"opencrab": SCHEMA, "made_at": micros(now)},
+            "_meta": {"opencrab": SCHEMA, "made_at": search_row_micros(now)},
             "properties": _FIELDS,
         },
     }
@@ -118,17 +118,17 @@ def line_id(session_id: str, sequence: int) -> str:
     return f"line:{session_id}:{sequence}"
 
 
-def kept_id(ref: str) -> str:
+def index_document_id(ref: str) -> str:
     """The document of what is kept under an id of its own, which `SearchRow.id` tells."""
     return f"kept:{ref}"
 
 
 def row_id(row: SearchRow) -> str:
     """The document of a row: the same row is the same document, however often it is written."""
-    return kept_id(row.id) if row.ref else line_id(row.session_id, row.sequence)
+    return index_document_id(row.id) if row.ref else line_id(row.session_id, row.sequence)
 
 
-def document(found: PlacedRow) -> dict[str, Any]:
+def document_of_row(found: PlacedRow) -> dict[str, Any]:
     """A row as the index keeps it."""
     row = found.row
     terms, text = index_text(row.text), join_surrogates(row.text)
@@ -146,7 +146,7 @@ def document(found: PlacedRow) -> dict[str, Any]:
         "guild": row.guild_id,
         "speaker": join_surrogates(row.speaker),
         "speaker_id": row.speaker_id,
-        "at": micros(row.at),
+        "at": search_row_micros(row.at),
         "importance": row.importance,
         "taint": row.taint,
         "timed": found.timed,
@@ -154,7 +154,7 @@ def document(found: PlacedRow) -> dict[str, Any]:
     }
 
 
-def read(source: Mapping[str, Any]) -> PlacedRow:
+def row_of_document(source: Mapping[str, Any]) -> PlacedRow:
     """The row of a document."""
     row = SearchRow(
         session_id=source["session"],

@@ -8,12 +8,19 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from opencrab.adapters.opensearch.indexing import OpenSearchIndexing
-from opencrab.adapters.opensearch.limits import any_of, may_answer, may_hear, term
+from opencrab.adapters.opensearch.limits import any_of, may_answer, may_hear, term_filter
 from opencrab.adapters.opensearch.merging import Place, RowPool
 from opencrab.adapters.opensearch.query_plan import QueryContext, run_query
-from opencrab.adapters.opensearch.schema import ROW, SCHEMA, PlacedRow, index_name, read, row_id
-from opencrab.adapters.opensearch.terms import plain
-from opencrab.adapters.opensearch.watermark import Watermarks, newest
+from opencrab.adapters.opensearch.schema import (
+    ROW,
+    SCHEMA,
+    PlacedRow,
+    index_name,
+    row_id,
+    row_of_document,
+)
+from opencrab.adapters.opensearch.terms import plain_term
+from opencrab.adapters.opensearch.watermark import Watermarks, newest_watermarks_query
 from opencrab.domain.text.query import parse_search_query
 from opencrab.domain.text.ranking import MOST_HITS, RankedRow
 from opencrab.ports.memory.search import IndexStatus, SearchHit, SearchQuery
@@ -43,7 +50,7 @@ class OpenSearch(OpenSearchIndexing):
         now = self._clock.now()
         before = run_query(self._client, index, self._past, agent_id, query, now=now)
         asked = parse_search_query(query.text, before.speakers)
-        sought = tuple(dict.fromkeys(map(plain, asked.terms)))
+        sought = tuple(dict.fromkeys(map(plain_term, asked.terms)))
         look = RowPool(query, asked, sought, before, now)
         hits = self._client.search(index, _hits_asked(query, sought, before))
         look.add(_rows(hits), hits=True, scores=_scores(hits))
@@ -65,9 +72,9 @@ class OpenSearch(OpenSearchIndexing):
         """As the port says; `bytes` are those of texts and terms, as no others are told."""
         index = index_name(self._stage, agent_id)
         reached = Watermarks(self._client, index)
-        reached.read(self._client.search(index, newest(_MOST_SESSIONS)))
+        reached.read(self._client.search(index, newest_watermarks_query(_MOST_SESSIONS)))
         sizes = {"bytes": {"sum": {"field": "bytes"}}}
-        query = term("doc", ROW)
+        query = term_filter("doc", ROW)
         body = {"size": 0, "track_total_hits": True, "query": query, "aggs": sizes}
         answer = self._client.search(index, body)
         rows = int(answer["hits"]["total"]["value"]) if answer else 0
@@ -132,7 +139,7 @@ def _beside_asked(look: RowPool, beside: Iterable[Place]) -> dict[str, Any]:
     for session_id, place in sorted(beside):
         places.setdefault(session_id, []).append(place)
     wanted: list[dict[str, Any]] = [
-        {"bool": {"filter": [term("session", session_id), {"terms": {"place": listed}}]}}
+        {"bool": {"filter": [term_filter("session", session_id), {"terms": {"place": listed}}]}}
         for session_id, listed in places.items()
     ]
     limits = [any_of(wanted), *may_hear(look.query, look.before.heard)]
@@ -144,7 +151,7 @@ def _rows(answer: Mapping[str, Any] | None) -> dict[str, PlacedRow]:
     """The rows of an answer; each is known by what it says, not by what it is called."""
     if answer is None:
         return {}
-    rows = (read(hit["_source"]) for hit in answer["hits"]["hits"])
+    rows = (row_of_document(hit["_source"]) for hit in answer["hits"]["hits"])
     return {row_id(found.row): found for found in rows}
 
 
@@ -153,5 +160,6 @@ def _scores(answer: Mapping[str, Any] | None) -> dict[str, float]:
     if answer is None:
         return {}
     return {
-        row_id(read(hit["_source"]).row): float(hit["sort"][0]) for hit in answer["hits"]["hits"]
+        row_id(row_of_document(hit["_source"]).row): float(hit["sort"][0])
+        for hit in answer["hits"]["hits"]
     }

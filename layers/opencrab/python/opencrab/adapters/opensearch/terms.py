@@ -29,18 +29,18 @@ def index_text(text: str) -> str:
     """
     terms: Iterable[str] = list(index_terms(text))
     if _accents().search(text) or max(map(len, terms), default=0) > _LONGEST_TERM:
-        terms = map(plain, terms)
+        terms = map(plain_term, terms)
     return " ".join(terms)
 
 
-def plain(term: str) -> str:
+def plain_term(term: str) -> str:
     """A term as it is sent."""
     if not term.isascii():
         term = "".join(map(_letter, unicodedata.normalize("NFC", term))).lower()
     return term[:_LONGEST_TERM]
 
 
-def shares(terms: Iterable[str], texts: Mapping[str, str]) -> dict[str, float]:
+def query_term_shares(terms: Iterable[str], texts: Mapping[str, str]) -> dict[str, float]:
     """How much of a query each text has, up to 1; of terms that few texts have it has more.
 
     Texts that have none of the terms are left out.

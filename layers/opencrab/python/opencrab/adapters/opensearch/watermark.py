@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from opencrab.adapters.opensearch.client import DocumentWrite, OpenSearchClient
-from opencrab.adapters.opensearch.limits import term
+from opencrab.adapters.opensearch.limits import term_filter
 from opencrab.adapters.opensearch.schema import SEEN
-from opencrab.adapters.search_rows import IndexProgress, micros, time_of
+from opencrab.adapters.search_rows import IndexProgress, search_row_micros, time_of
 
 SETTLED = timedelta(minutes=2)
 """After this a written document is found; OpenSearch Serverless says 10 to 60 seconds."""
@@ -59,13 +59,13 @@ class Watermarks:
 
     def load(self) -> None:
         """Read the newest watermarks and the agent's own."""
-        self.read(self._client.search(self._index, newest()))
+        self.read(self._client.search(self._index, newest_watermarks_query()))
 
     def of(self, session_id: str) -> Watermark | None:
         """What counts of a session's watermarks; read now unless it is known."""
         if session_id not in self._steps:
             self._steps[session_id] = ()
-            body = {"size": 1, "query": _watermark_filter([term("session", session_id)])}
+            body = {"size": 1, "query": _watermark_filter([term_filter("session", session_id)])}
             self.read(self._client.search(self._index, body))
         counting = [
             step
@@ -106,7 +106,7 @@ class Watermarks:
         source = {
             "doc": SEEN,
             "session": session_id,
-            "at": micros(step.at),
+            "at": search_row_micros(step.at),
             "steps": list(map(_source, steps)),
         }
         return DocumentWrite(f"seen:{session_id}", source)
@@ -131,14 +131,14 @@ class _Lines(Mapping[str, int]):
         return sum(1 for _ in self)
 
 
-def newest(most: int = _RECENT) -> dict[str, Any]:
+def newest_watermarks_query(most: int = _RECENT) -> dict[str, Any]:
     """The search for the watermarks that were written last, the agent's first."""
     order = [{"session": {"order": "asc"}}] if most > _RECENT else [{"at": {"order": "desc"}}]
     return {"size": most, "query": _watermark_filter([]), "sort": order}
 
 
 def _watermark_filter(more: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"bool": {"filter": [term("doc", SEEN), *more]}}
+    return {"bool": {"filter": [term_filter("doc", SEEN), *more]}}
 
 
 def _prune_steps(steps: tuple[Watermark, ...], now: datetime) -> tuple[Watermark, ...]:
@@ -167,5 +167,9 @@ def _step(source: Mapping[str, Any]) -> Watermark:
 
 def _source(step: Watermark) -> dict[str, Any]:
     if step.kept is not None and step.began is not None:
-        return {"at": micros(step.at), "kept": dict(step.kept), "began": micros(step.began)}
-    return {"at": micros(step.at), "last": step.last, "place": step.place}
+        return {
+            "at": search_row_micros(step.at),
+            "kept": dict(step.kept),
+            "began": search_row_micros(step.began),
+        }
+    return {"at": search_row_micros(step.at), "last": step.last, "place": step.place}

@@ -18,7 +18,7 @@ from opencrab.adapters.providers.catalogue.configuration import (
 from opencrab.adapters.providers.catalogue.detect import LocalServer
 from opencrab.adapters.providers.catalogue.merge import (
     ALWAYS_THERE,
-    check,
+    check_provider_settings,
     default_model,
     merge_preferences,
     resolve_model,
@@ -117,7 +117,11 @@ class ProviderModels:
         reading = self._current()
         settings = reading.settings
         named = {*settings.uses.values(), *settings.aliases.values(), *settings.fallback}
-        able = {each.name for each in self._known(reading) if not connection.lacking(each)}
+        able = {
+            each.name
+            for each in self._known(reading)
+            if not connection.missing_provider_setting(each)
+        }
         listed = {
             name
             for name in reading.facts.names()
@@ -139,14 +143,14 @@ class ProviderModels:
             ProviderState(
                 name=each.name,
                 kind=each.kind,
-                base_url=connection.address(each),
+                base_url=connection.provider_address(each),
                 enabled=each.enabled,
                 private=connection.stays_private(each),
                 has_key=bool(each.api_key),
-                missing=connection.missing_key(each) or connection.lacking(each),
+                missing=connection.missing_key(each) or connection.missing_provider_setting(each),
                 default_model=default_model(reading.settings, each),
                 key_name="" if each.kind == "scripted" else each.key_name,
-                configured_url=connection.address(each, each.configured_url),
+                configured_url=connection.provider_address(each, each.configured_url),
             )
             for each in sorted(self._known(reading), key=lambda each: each.name)
         )
@@ -159,7 +163,7 @@ class ProviderModels:
             return None
 
     def check(self, preferences: Preferences) -> None:
-        check(self._current().settings, preferences)
+        check_provider_settings(self._current().settings, preferences)
 
     def health(self, provider: str, *, timeout_seconds: float) -> ProviderHealth:
         known = {each.name: each for each in self._known(self._current())}
@@ -192,7 +196,7 @@ class ProviderModels:
         provider, model = self._able(reading, wanted)
         info = self._info(reading, provider, model)
         with _unusable():
-            return connection.embedder(provider, model, info, self._transport())
+            return connection.embedding_model(provider, model, info, self._transport())
 
     def _current(self) -> _Reading:
         reading = self._reading
@@ -248,7 +252,7 @@ class ProviderModels:
         return provider, model
 
     def _require(self, provider: ProviderSettings) -> None:
-        problem = connection.lacking(provider)
+        problem = connection.missing_provider_setting(provider)
         if not problem:
             return
         variable = connection.missing_key(provider)
@@ -306,7 +310,9 @@ def default_model_of(provider: ProviderSettings) -> str:
     return provider.default_model or connection.DEFAULT_MODELS[provider.kind]
 
 
-def usable(settings: ModelsSettings, server: LocalServer | None) -> ModelsSettings:
+def settings_with_usable_default(
+    settings: ModelsSettings, server: LocalServer | None
+) -> ModelsSettings:
     """The settings with a default that can work here.
 
     The configured one, unless its provider is absent; then a server that was found on this
@@ -316,7 +322,7 @@ def usable(settings: ModelsSettings, server: LocalServer | None) -> ModelsSettin
     if server is not None:
         settings = _with_local(settings, server)
     provider = settings.providers.get(settings.default.partition(":")[0])
-    if provider is not None and not connection.lacking(provider):
+    if provider is not None and not connection.missing_provider_setting(provider):
         return settings
     if server is not None:
         return replace(settings, default=f"{server.provider}:{server.model}")

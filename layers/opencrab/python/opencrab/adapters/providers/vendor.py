@@ -8,8 +8,8 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, TypeVar
 
 from opencrab.adapters.providers.transport.exchange import OpenReply, Reply, Transport
-from opencrab.adapters.providers.wire.framing import events
-from opencrab.adapters.providers.wire.lenient import parse
+from opencrab.adapters.providers.wire.framing import stream_frames
+from opencrab.adapters.providers.wire.lenient import parse_json_body
 from opencrab.adapters.providers.wire.secrecy import KeyRedactor
 from opencrab.adapters.providers.wire.wire import (
     Endpoint,
@@ -94,7 +94,7 @@ class VendorModel(_Vendor):
         """Hand the stream to the assembly; after how many milliseconds its first words came."""
         first = None
         try:
-            for event in events(opened.chunks, self.wire.framing):
+            for event in stream_frames(opened.chunks, self.wire.framing):
                 self._line.add(event, assembly)
                 if first is None and assembly.began:
                     first = _milliseconds(self.clock() - started)
@@ -140,7 +140,7 @@ class VendorEmbedder(_Vendor):
             reply = self._line.send(path, body, timeout_seconds)
             return self._line.read(
                 reply.body,
-                lambda body: self.wire.embeddings_from_wire(parse(body), texts, party),
+                lambda body: self.wire.embeddings_from_wire(parse_json_body(body), texts, party),
             )
 
 
@@ -157,7 +157,9 @@ def provider_health(
         line = _Line(wire, endpoint, "", transport)
         with line.guarded():
             reply = line.send(wire.models_path(), None, timeout_seconds)
-            models = line.read(reply.body, lambda body: wire.models_from_wire(parse(body)))
+            models = line.read(
+                reply.body, lambda body: wire.models_from_wire(parse_json_body(body))
+            )
     except OpenCrabError as error:
         return ProviderHealth(
             ok=False,
@@ -249,7 +251,7 @@ class _Line:
 
     def answer(self, body: bytes) -> ModelAnswer:
         """The answer that a body holds."""
-        return self.read(body, lambda body: self.wire.from_wire(parse(body), self.party))
+        return self.read(body, lambda body: self.wire.from_wire(parse_json_body(body), self.party))
 
     def assembled(self, body: Any) -> ModelAnswer:
         """The answer that a stream has become."""

@@ -140,7 +140,7 @@ class Bucket:
                 f"bucket {self.name!r} keeps no versions of its objects",
                 cure="turn versioning on; it is what keeps one writer from undoing another's work",
             )
-        return version(answer["ETag"].strip('"'), answer["VersionId"])
+        return new_object_version(answer["ETag"].strip('"'), answer["VersionId"])
 
     def delete(self, key: str, etag: str) -> bool:
         """Remove an object that must still have this etag; False when it has not."""
@@ -240,7 +240,7 @@ class Bucket:
         )
 
 
-def version(etag: str, version_id: str) -> str:
+def new_object_version(etag: str, version_id: str) -> str:
     """A version that never comes back: S3 gives no version id twice."""
     return f"{etag}:{version_id}"
 

@@ -17,7 +17,7 @@ from opencrab.adapters.s3_files.bucket import (
     ObjectEntry,
     ObjectHead,
     etag_of,
-    version,
+    new_object_version,
     version_id_of,
 )
 from opencrab.domain.errors import Invalid, NotFound, TooLarge, Unavailable
@@ -160,7 +160,7 @@ class S3Files:
             if stored is None:
                 self._settle(place, entry, None)
                 raise self._missing(place)
-            if condition not in {None, version(stored.etag, stored.version_id)}:
+            if condition not in {None, new_object_version(stored.etag, stored.version_id)}:
                 raise file_conflict_error(place.path, is_gone=self._look(place) is None)
             if self._bucket.delete(place.key, stored.etag):
                 self._settle(place, entry, None)
@@ -169,7 +169,9 @@ class S3Files:
 
     def versions(self, agent_id: str, path: str) -> tuple[FileVersion, ...]:
         return tuple(
-            FileVersion(version(each.etag, each.version_id), each.size, each.at, each.is_latest)
+            FileVersion(
+                new_object_version(each.etag, each.version_id), each.size, each.at, each.is_latest
+            )
             for each in self._bucket.versions(_place(agent_id, path).key, VERSIONS)
         )
 
@@ -275,7 +277,7 @@ def _root(agent_id: str) -> str:
 
 
 def _describe_file(path: str, stored: ObjectHead, sha256: str) -> FileInfo:
-    made = version(stored.etag, stored.version_id)
+    made = new_object_version(stored.etag, stored.version_id)
     return FileInfo(path, stored.size, sha256, made, stored.clean and stored.sha256 == sha256)
 
 

@@ -11,7 +11,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from opencrab.adapters.s3_files.bucket import Bucket, ObjectHead, etag_of, version, version_id_of
+from opencrab.adapters.s3_files.bucket import (
+    Bucket,
+    ObjectHead,
+    etag_of,
+    new_object_version,
+    version_id_of,
+)
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.workspace.path import workspace_folder_of_agent
 from opencrab.ports.clock import Clock
@@ -86,7 +92,7 @@ def _snapshot_from_metadata(agent_id: str, stored: ObjectHead) -> Snapshot:
         rows, tokenizer, published_at = 0, 0, datetime.fromisoformat("1970-01-01T00:00:00Z")
     return Snapshot(
         agent_id=agent_id,
-        version=version(stored.etag, stored.version_id),
+        version=new_object_version(stored.etag, stored.version_id),
         sha256=stored.sha256 or "",
         size=stored.size,
         rows=rows,

@@ -3,7 +3,7 @@
 import json
 from datetime import datetime, timedelta
 
-from opencrab.adapters.sqlite.database import FEED, AlreadyThere, Database, ItemRow, milliseconds
+from opencrab.adapters.sqlite.database import FEED, AlreadyThere, Database, ItemRow, to_milliseconds
 from opencrab.domain.access.principal import ApiKey
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.ports.access.idempotency import RememberedRequest
@@ -57,7 +57,7 @@ class SqliteIdempotency:
         with self._database.writing() as items:
             row = items.execute(
                 "SELECT body FROM item WHERE pk=? AND sk='I' AND expires_at>?",
-                (f"IDEMPOTENCY#{key}", milliseconds(now)),
+                (f"IDEMPOTENCY#{key}", to_milliseconds(now)),
             ).fetchone()
             if row is not None:
                 return RememberedRequest(*json.loads(row[0]))

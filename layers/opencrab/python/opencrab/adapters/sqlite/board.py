@@ -138,7 +138,7 @@ class SqlitePreferences:
         return saved
 
 
-def boundary(database: Database, turn: Turn) -> StepBoundary:
+def step_boundary(database: Database, turn: Turn) -> StepBoundary:
     """What a turn must know before its next model call."""
     inbox = f"INBOX#{turn.session_id}"
     scopes = (INSTALLATION, turn.agent_id)

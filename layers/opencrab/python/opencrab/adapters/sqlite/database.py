@@ -16,7 +16,13 @@ from pathlib import Path
 from queue import Empty, LifoQueue
 from typing import NamedTuple
 
-from opencrab.adapters.sqlite.file import connect, explain_error, hold, inspect, make
+from opencrab.adapters.sqlite.file import (
+    connect_database,
+    explain_error,
+    hold_database_file,
+    inspect_database_file,
+    make_database_file,
+)
 from opencrab.domain.errors import Unavailable
 
 _PURGES = 20
@@ -136,7 +142,7 @@ class Items:
         """Bodies of a due list whose time is before now, oldest first."""
         rows = self.execute(
             "SELECT body FROM item WHERE due_list=? AND due_at<=? ORDER BY due_at LIMIT ?",
-            (due_list, milliseconds(now), limit),
+            (due_list, to_milliseconds(now), limit),
         )
         return [row[0] for row in rows]
 
@@ -170,7 +176,9 @@ class Items:
             self.delete(pk, sk)
         for pk, expires_at in batch.expiring:
             # After the rows of this batch are there: a partition expires as a whole.
-            self.execute("UPDATE item SET expires_at=? WHERE pk=?", (milliseconds(expires_at), pk))
+            self.execute(
+                "UPDATE item SET expires_at=? WHERE pk=?", (to_milliseconds(expires_at), pk)
+            )
         if batch.feed:
             self._tell(batch.feed)
 
@@ -188,8 +196,8 @@ class Items:
         values: list[str | int | None] = []
         for pk, sk, body, listing, due, expires_at in rows:
             values += (pk, sk, body, listing)
-            values += (None, None) if due is None else (due[0], milliseconds(due[1]))
-            values.append(None if expires_at is None else milliseconds(expires_at))
+            values += (None, None) if due is None else (due[0], to_milliseconds(due[1]))
+            values.append(None if expires_at is None else to_milliseconds(expires_at))
         marks = ",".join(["(?,?,?,?,?,?,?)"] * len(rows))
         self.execute(f"{verb} INTO item VALUES {marks}", values)
 
@@ -199,7 +207,7 @@ class Items:
         newest: int | None = None
         for at, *rest in entries:
             if at is not None:
-                newest = milliseconds(at)
+                newest = to_milliseconds(at)
             elif newest is None:
                 newest = self._newest_at()
             values += (newest, *rest)
@@ -248,7 +256,7 @@ class Database:
         self._write_lock = threading.Lock()
         self._readers: LifoQueue[Items] = LifoQueue()
         self._topics: dict[str, ChangeTopic] = {}
-        self._lock_file = hold(path)
+        self._lock_file = hold_database_file(path)
         self.last_alive = datetime.fromtimestamp(os.fstat(self._lock_file).st_mtime, UTC)
         try:
             self._prepare()
@@ -357,8 +365,8 @@ class Database:
     def _prepare(self) -> None:
         try:
             if not self.path.exists():
-                make(self.path, durable=self._durable)
-            inspect(self.path, patience_seconds=self._patience_seconds)
+                make_database_file(self.path, durable=self._durable)
+            inspect_database_file(self.path, patience_seconds=self._patience_seconds)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise explain_error(self.path, error) from error
         except OSError as error:
@@ -369,13 +377,13 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         try:
-            return connect(
+            return connect_database(
                 self.path, durable=self._durable, patience_seconds=self._patience_seconds
             )
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise explain_error(self.path, error) from error
 
 
-def milliseconds(moment: datetime) -> int:
+def to_milliseconds(moment: datetime) -> int:
     """A time as integer milliseconds since 1970."""
     return int(moment.timestamp() * 1000)

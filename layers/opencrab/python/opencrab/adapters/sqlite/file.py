@@ -50,7 +50,7 @@ class DamagedDatabase(Unavailable):
     code = "damaged"
 
 
-def hold(path: Path) -> int:
+def hold_database_file(path: Path) -> int:
     """Hold the file for this process alone; the kernel lets go when the process dies."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ def hold(path: Path) -> int:
     return handle
 
 
-def connect(path: Path, *, durable: bool, patience_seconds: float) -> sqlite3.Connection:
+def connect_database(path: Path, *, durable: bool, patience_seconds: float) -> sqlite3.Connection:
     """A connection that may write; call it for a file that was found sound."""
     connection = sqlite3.connect(
         path, isolation_level=None, check_same_thread=False, timeout=patience_seconds
@@ -89,7 +89,7 @@ def connect(path: Path, *, durable: bool, patience_seconds: float) -> sqlite3.Co
     return connection
 
 
-def make(path: Path, *, durable: bool) -> None:
+def make_database_file(path: Path, *, durable: bool) -> None:
     """Make an empty database where there is no file yet; a crash leaves all of it or nothing."""
     wal = _beside(path, "-wal")
     if wal.exists() and wal.stat().st_size:
@@ -99,7 +99,7 @@ def make(path: Path, *, durable: bool) -> None:
     new = _beside(path, ".new")
     for leftover in (new, _beside(new, "-wal"), _beside(new, "-shm")):
         leftover.unlink(missing_ok=True)
-    with closing(connect(new, durable=durable, patience_seconds=0)) as connection:
+    with closing(connect_database(new, durable=durable, patience_seconds=0)) as connection:
         connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version={SCHEMA_VERSION}; COMMIT;")
     new.replace(path)
     if durable:
@@ -110,7 +110,7 @@ def make(path: Path, *, durable: bool) -> None:
             os.close(folder)
 
 
-def inspect(path: Path, *, patience_seconds: float) -> None:
+def inspect_database_file(path: Path, *, patience_seconds: float) -> None:
     """Raise Damaged unless the file is a sound database of this OpenCrab; writes nothing to it."""
     size = path.stat().st_size
     if size == 0:

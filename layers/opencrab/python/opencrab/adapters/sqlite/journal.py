@@ -137,7 +137,7 @@ class SqliteJournal:
         return _turn(turn_id, body)
 
     def boundary(self, turn: Turn) -> StepBoundary:
-        return boards.boundary(self._database, turn)
+        return boards.step_boundary(self._database, turn)
 
     def instruct(self, instruction: Instruction, line: Line) -> Instruction:
         message, inbox = (f"MESSAGE#{instruction.id}", "M"), f"INBOX#{instruction.session_id}"

@@ -5,7 +5,7 @@ import secrets
 import time
 from datetime import datetime, timedelta
 
-from opencrab.adapters.sqlite.database import Database, ItemRow, WriteBatch, milliseconds
+from opencrab.adapters.sqlite.database import Database, ItemRow, WriteBatch, to_milliseconds
 from opencrab.domain.conversation.message import DeliveryState, Utterance
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.due_item import DueItem
@@ -41,7 +41,7 @@ class SqliteQueue:
 
     def send(self, body: str, *, group: str, deduplication: str, delay_seconds: int = 0) -> None:
         check_delay(delay_seconds, ordered=self._ordered)
-        now = milliseconds(self._clock.now())
+        now = to_milliseconds(self._clock.now())
         until = now + int(DEDUPLICATION.total_seconds() * 1000)
         with self._database.writing() as items:
             # What is remembered of a message is committed with it: neither is ever there alone.
@@ -70,7 +70,7 @@ class SqliteQueue:
             self._topic.wait(generation, min(left, self._until_visible()))
 
     def done(self, receipt: str) -> None:
-        now = milliseconds(self._clock.now())
+        now = to_milliseconds(self._clock.now())
         with self._database.writing() as items:
             # One transaction: a head that is removed while the next one stays covered would let its
             # group stand still for ever (ADR 0005).
@@ -86,7 +86,7 @@ class SqliteQueue:
             row = items.execute(
                 # Without a receipt the delivery is over: its holder can end it no more.
                 "UPDATE queue SET visible_at=?, receipt=NULL WHERE receipt=? RETURNING position",
-                (milliseconds(self._clock.now()) + seconds * 1000, receipt),
+                (to_milliseconds(self._clock.now()) + seconds * 1000, receipt),
             ).fetchone()
             items.touched.add(self._name)
             return row is not None
@@ -96,7 +96,7 @@ class SqliteQueue:
         with self._database.writing() as items:
             items.put(
                 f"DEAD#{self._name}",
-                f"{milliseconds(now):015d}#{secrets.token_hex(4)}",
+                f"{to_milliseconds(now):015d}#{secrets.token_hex(4)}",
                 json.dumps([body, reason, group], ensure_ascii=False),
                 expires_at=now + _DEAD_KEPT,
             )
@@ -112,7 +112,7 @@ class SqliteQueue:
         with self._database.writing() as items:
             items.execute(
                 "UPDATE queue SET visible_at=?, receipt=NULL WHERE queue=? AND receipt IS NOT NULL",
-                (milliseconds(self._clock.now()), self._name),
+                (to_milliseconds(self._clock.now()), self._name),
             )
 
     def depth(self) -> int:
@@ -128,7 +128,7 @@ class SqliteQueue:
         # Looked at first, since whoever polls an empty queue must not write, nor wait for those who
         # do. Between here and there another worker may take it.
         visible_at = self._first_visible_at()
-        if visible_at is None or visible_at > (now := milliseconds(self._clock.now())):
+        if visible_at is None or visible_at > (now := to_milliseconds(self._clock.now())):
             return None
         receipt = secrets.token_hex(16)
         with self._database.writing() as items:
@@ -144,7 +144,7 @@ class SqliteQueue:
         visible_at = self._first_visible_at()
         if visible_at is None:
             return 60.0
-        return max((visible_at - milliseconds(self._clock.now())) / 1000, 0.001)
+        return max((visible_at - to_milliseconds(self._clock.now())) / 1000, 0.001)
 
     def _first_visible_at(self) -> int | None:
         with self._database.reading() as items:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 
-from opencrab.adapters.sqlite.database import Database, Items, milliseconds
+from opencrab.adapters.sqlite.database import Database, Items, to_milliseconds
 from opencrab.adapters.sqlite.journal import put_turn, turn_in
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.crash import CrashRule
@@ -39,7 +39,7 @@ def give_back(database: Database, queues: Sequence[str], rule: CrashRule, now: d
             turns[position] = turn
         for position, _body, receipt, visible_at in rows:
             turn = turns.get(position)
-            at = milliseconds(now if turn is None else now + rule.pause(turn))
+            at = to_milliseconds(now if turn is None else now + rule.pause(turn))
             if receipt is None:
                 at = max(visible_at, at) if turn is not None and turn.is_suspect else visible_at
             items.execute(_GIVEN_BACK, (at, position))

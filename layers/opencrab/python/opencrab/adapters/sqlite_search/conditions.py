@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from opencrab.adapters.search_rows import micros
+from opencrab.adapters.search_rows import search_row_micros
 from opencrab.adapters.sqlite_search.row_codec import NameTable
 from opencrab.adapters.sqlite_search.schema import HEARINGS, KINDS, SPEECH
 from opencrab.domain.conversation.session import Hearing
@@ -35,7 +35,7 @@ class Conditions:
 _TRUE = "(1)"
 
 
-def conditions(query: SearchQuery, names: NameTable) -> Conditions | None:
+def search_conditions(query: SearchQuery, names: NameTable) -> Conditions | None:
     """What the rows that answer a query must fulfil; None when none can."""
     values = dict[str, Any]()
     heard = [*_clearance(query.clearance, names, values), *_before(query, names, values)]
@@ -55,7 +55,7 @@ def conditions(query: SearchQuery, names: NameTable) -> Conditions | None:
     for name, limit, comparison in (("since", query.since, ">="), ("until", query.until, "<=")):
         if limit is not None:
             filters.append(f"row.at {comparison} :{name}")
-            values[name] = micros(limit)
+            values[name] = search_row_micros(limit)
     if _NOBODY in (values.get("session"), values.get("speaker")):
         return None
     return Conditions(heard=_all(heard), all=_all(filters), values=values)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from opencrab.adapters.search_rows import Batch, ForgottenRows, IndexProgress, time_of
 from opencrab.adapters.sqlite_search.ingest import IngestTransaction
-from opencrab.adapters.sqlite_search.query import Sense, find
+from opencrab.adapters.sqlite_search.query import Sense, find_rows
 from opencrab.adapters.sqlite_search.row_codec import COLUMNS, NameTable, from_stored
 from opencrab.adapters.sqlite_search.schema import (
     KINDS,
@@ -89,7 +89,7 @@ class Index:
         with self._used() as connection:
             if self._speakers is None:
                 self._speakers = _speakers(connection)
-            return find(connection, self._names, query, self._speakers, now, sense=sense)
+            return find_rows(connection, self._names, query, self._speakers, now, sense=sense)
 
     def update(self, row: SearchRow) -> None:
         """A kept thing changed, or is new; one that was forgotten stays so."""

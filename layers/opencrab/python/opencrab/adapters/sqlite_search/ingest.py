@@ -8,8 +8,8 @@ import sqlite3
 from datetime import datetime
 from typing import Any
 
-from opencrab.adapters.search_rows import Batch, ForgottenRows, micros
-from opencrab.adapters.sqlite_search.row_codec import NameTable, clean, to_stored
+from opencrab.adapters.search_rows import Batch, ForgottenRows, search_row_micros
+from opencrab.adapters.sqlite_search.row_codec import NameTable, clean_utf8, to_stored
 from opencrab.adapters.sqlite_search.schema import KINDS, making_sense
 from opencrab.domain.erasure.request import ErasureMark
 from opencrab.domain.memory.search_row import RowKind, SearchRow
@@ -55,11 +55,11 @@ class IngestTransaction:
         for row in batch.rows:
             self.put(row)
         if batch.session_id:
-            self._reached("line", "session", clean(batch.session_id), batch.last)
+            self._reached("line", "session", clean_utf8(batch.session_id), batch.last)
         elif batch.kind:
-            self._reached("kept", "kind", clean(batch.kind), clean(batch.last_id))
+            self._reached("kept", "kind", clean_utf8(batch.kind), clean_utf8(batch.last_id))
         elif batch.last_id:
-            self._reached("about", "key", "mark", clean(batch.last_id))
+            self._reached("about", "key", "mark", clean_utf8(batch.last_id))
 
     def put(self, row: SearchRow, *, newest: bool = False) -> None:
         """Take in a row unless it was forgotten; of a kept thing, unless a newer one is there.
@@ -85,11 +85,11 @@ class IngestTransaction:
 
     def remove(self, kind: RowKind, ref: str) -> None:
         """Take a kept thing out."""
-        self._remove("kind = ? AND ref = ?", KINDS[kind], clean(ref))
+        self._remove("kind = ? AND ref = ?", KINDS[kind], clean_utf8(ref))
 
     def reach(self, at: datetime) -> None:
         """Say when it was brought up to date; the times are as long as each other as texts."""
-        self._reached("about", "key", "at", f"{micros(at):020d}")
+        self._reached("about", "key", "at", f"{search_row_micros(at):020d}")
 
     def finish(self) -> None:
         """Remove what belonged to removed rows only."""
@@ -100,7 +100,7 @@ class IngestTransaction:
     def _obey(self, mark_id: str, mark: ErasureMark) -> None:
         added = self._connection.execute(
             "INSERT INTO mark VALUES (?, ?) ON CONFLICT DO NOTHING",
-            (clean(mark_id), mark.model_dump_json()),
+            (clean_utf8(mark_id), mark.model_dump_json()),
         )
         if added.rowcount != 1:
             return
@@ -115,7 +115,7 @@ class IngestTransaction:
             if kind in KINDS:
                 self.remove(RowKind(kind), ref)
         if mark.everything:
-            self._remove("at <= ?", micros(mark.at))
+            self._remove("at <= ?", search_row_micros(mark.at))
 
     def _makes_room(self, columns: tuple[Any, ...], *, newest: bool) -> bool:
         """Take an older version of the same kept thing out; False when there is nothing to do."""

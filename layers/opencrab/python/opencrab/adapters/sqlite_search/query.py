@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from opencrab.adapters.search_rows import time_of
-from opencrab.adapters.sqlite_search.conditions import Conditions, conditions
+from opencrab.adapters.sqlite_search.conditions import Conditions, search_conditions
 from opencrab.adapters.sqlite_search.matching import best_hits
 from opencrab.adapters.sqlite_search.row_codec import (
     COLUMNS,
@@ -72,7 +72,7 @@ class _Around:
     previous: int | None
 
 
-def find(
+def find_rows(
     connection: sqlite3.Connection,
     names: NameTable,
     query: SearchQuery,
@@ -82,7 +82,7 @@ def find(
     sense: Sense | None = None,
 ) -> tuple[SearchHit, ...]:
     """What fits best, best first; by meaning too where there is a sense of it."""
-    limits = conditions(query, names)
+    limits = search_conditions(query, names)
     if limits is None or query.limit < 1:
         return ()
     called = named_speakers(query.text, speakers)

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Any
 
-from opencrab.adapters.search_rows import micros, time_of
+from opencrab.adapters.search_rows import search_row_micros, time_of
 from opencrab.adapters.sqlite_search.schema import (
     HEARINGS,
     KINDS,
@@ -38,7 +38,7 @@ class NameTable:
     def number(self, text: str) -> int | None:
         """The number of a name, None for one that no row has."""
         if text not in self._numbers:
-            if clean(text) != text:
+            if clean_utf8(text) != text:
                 return None
             found = self._connection.execute("SELECT id FROM name WHERE text = ?", (text,))
             row = found.fetchone()
@@ -75,20 +75,20 @@ class NameTable:
 
 def to_stored(row: SearchRow, names: NameTable) -> tuple[Any, ...]:
     """A row's columns after its id."""
-    text = clean(row.text)
+    text = clean_utf8(row.text)
     flags = TIMED * has_time_word(text) | TAINTED * row.taint
     return (
-        names.given(clean(row.session_id)),
+        names.given(clean_utf8(row.session_id)),
         row.sequence,
         KINDS[row.kind],
         HEARINGS[row.hearing],
-        names.given(clean(row.guild_id)) if row.guild_id else None,
-        names.given(clean(row.speaker_id)),
-        names.given(clean(row.speaker)),
+        names.given(clean_utf8(row.guild_id)) if row.guild_id else None,
+        names.given(clean_utf8(row.speaker_id)),
+        names.given(clean_utf8(row.speaker)),
         flags,
-        micros(row.at),
+        search_row_micros(row.at),
         None if row.importance == USUAL_IMPORTANCE else row.importance,
-        clean(row.ref) or None,
+        clean_utf8(row.ref) or None,
         text,
     )
 
@@ -131,6 +131,6 @@ def _row(columns: Iterable[Any], names: NameTable) -> SearchRow:
     )
 
 
-def clean(text: str) -> str:
+def clean_utf8(text: str) -> str:
     """Text as UTF-8 can hold it: halves of characters become question marks."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

@@ -12,7 +12,7 @@ from heapq import nsmallest
 
 from opencrab.adapters.sqlite_search.conditions import Conditions
 from opencrab.adapters.sqlite_search.index import Index
-from opencrab.adapters.sqlite_search.row_codec import clean
+from opencrab.adapters.sqlite_search.row_codec import clean_utf8
 from opencrab.adapters.sqlite_search.schema import VECTORS, making_sense
 from opencrab.domain.text.vectors import (
     MOST_NEAR,
@@ -65,7 +65,7 @@ class Vectors:
 
     def sense(self, agent_id: str, index: Index, query: SearchQuery) -> "QueryVector | None":
         """How near rows are to a query; None where there is nothing to be compared with."""
-        text = clean(query.text[:LONGEST_TEXT])
+        text = clean_utf8(query.text[:LONGEST_TEXT])
         about = index.ask(_about)
         if not text.strip() or query.limit < 1 or about is None or not self._is_asked(about[1]):
             return None

@@ -21,7 +21,7 @@ TRIED = 3
 """How many addresses of one name are dialled at most."""
 
 
-def resolve(name: str, port: int) -> Sequence[str]:
+def resolve_host(name: str, port: int) -> Sequence[str]:
     """Ask the system; the final dot keeps it from adding a domain of its own to the name."""
     found = socket.getaddrinfo(f"{name}.", port, type=socket.SOCK_STREAM)
     return [str(address[0]) for *_, address in found]

@@ -38,7 +38,7 @@ _SPACE = re.compile(r"\s+")
 _SPACES = re.compile(r" {2,}")
 
 
-def extract(
+def extract_page(
     html: str, size: int, check: Callable[[], None] = lambda: None
 ) -> tuple[str, str, bool]:
     """Title and text of a page, and whether reading stopped before its end.

@@ -12,9 +12,9 @@ import httpx
 from opencrab.adapters.web.address import Address, AllowList
 from opencrab.adapters.web.body import body_of
 from opencrab.adapters.web.charset import decode_body
-from opencrab.adapters.web.connection import Clock, PinnedBackend, Resolve, resolve
-from opencrab.adapters.web.extraction import extract
-from opencrab.adapters.web.plain import clip_text, one_visible_line, visible
+from opencrab.adapters.web.connection import Clock, PinnedBackend, Resolve, resolve_host
+from opencrab.adapters.web.extraction import extract_page
+from opencrab.adapters.web.plain import clip_text, one_visible_line, visible_page_text
 from opencrab.domain.errors import Invalid, Refused, Unavailable
 from opencrab.ports.web import WebPage
 
@@ -54,7 +54,7 @@ class HttpPages:
         self,
         allowed: AllowList,
         connector: httpcore.NetworkBackend,
-        resolve: Resolve = resolve,
+        resolve: Resolve = resolve_host,
         clock: Clock = monotonic,
         new_tls: Callable[[], ssl.SSLContext] = httpx.create_ssl_context,
     ) -> None:
@@ -128,8 +128,8 @@ class HttpPages:
     def _page(self, address: Address, kind: str, text: str, deadline: float) -> WebPage:
         title, more = "", False
         if kind in _HTML:
-            title, text, more = extract(text, _READ, lambda: self._check_time(deadline))
-        shown, cut = clip_text(visible(text[:_READ]), TEXT_BYTES)
+            title, text, more = extract_page(text, _READ, lambda: self._check_time(deadline))
+        shown, cut = clip_text(visible_page_text(text[:_READ]), TEXT_BYTES)
         return WebPage(
             url=address.url,
             title=one_visible_line(title, _TITLE),

@@ -16,7 +16,7 @@ _LINES = re.compile(r"\r\n?|[\u2028\u2029\x85\x0b\x0c]")
 _EMPTY_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 
 
-def visible(text: str) -> str:
+def visible_page_text(text: str) -> str:
     """The text without what people would not see of it, bidirectional controls included."""
     lines = _LINES.sub("\n", text)
     kept = "".join(filter(_is_visible, lines))
@@ -25,7 +25,7 @@ def visible(text: str) -> str:
 
 def one_visible_line(text: str, characters: int) -> str:
     """The same on one line, cut to a length."""
-    line = " ".join(visible(text[: 4 * characters]).split())
+    line = " ".join(visible_page_text(text[: 4 * characters]).split())
     return line if len(line) <= characters else f"{line[: characters - 1]}…"
 
 

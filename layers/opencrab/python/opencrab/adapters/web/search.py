@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import urlencode
 
-from opencrab.adapters.web.extraction import extract
+from opencrab.adapters.web.extraction import extract_page
 from opencrab.adapters.web.plain import one_visible_line
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
 from opencrab.ports.web import WebResult
@@ -107,7 +107,7 @@ def _result(item: Mapping[str, Any], snippet: str, secret: str) -> WebResult | N
         return None
 
     def words(name: str, length: int) -> str:
-        _, text, _ = extract(str(item.get(name) or "")[: 4 * length], 4 * length)
+        _, text, _ = extract_page(str(item.get(name) or "")[: 4 * length], 4 * length)
         return _without(one_visible_line(text, length), secret)
 
     return WebResult(

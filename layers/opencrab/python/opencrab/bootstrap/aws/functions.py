@@ -21,9 +21,9 @@ from opencrab.adapters.s3_files import S3Blobs, S3Files
 from opencrab.adapters.secrets import secrets_from
 from opencrab.adapters.sqs import SqsQueue
 from opencrab.adapters.system_clock import SystemClock
-from opencrab.bootstrap.actions import acting
+from opencrab.bootstrap.actions import configured_actions
 from opencrab.bootstrap.aws.environment import aws_setting, lambda_log, table_of
-from opencrab.bootstrap.aws.models import thinking
+from opencrab.bootstrap.aws.models import models_from_settings
 from opencrab.bootstrap.aws.search import search_of
 from opencrab.bootstrap.aws.status import setup_of
 from opencrab.bootstrap.consequences import CONSEQUENCES
@@ -146,7 +146,7 @@ def models_of(
     stored: Callable[[], StoredPreferences],
     now: Callable[[], datetime],
     advice: str = "store {} where the workers read it",
-    load: Callable[..., "Settings"] = settings.load,
+    load: Callable[..., "Settings"] = settings.load_settings,
 ) -> "ProviderModels":
     """The models of an installation, with keys from its store of secrets.
 
@@ -156,7 +156,7 @@ def models_of(
     from opencrab.adapters.providers.registry import ProviderModels
 
     return ProviderModels(
-        lambda: thinking(load, secrets),
+        lambda: models_from_settings(load, secrets),
         _transport,
         stored=stored,
         now=now,
@@ -165,11 +165,11 @@ def models_of(
     )
 
 
-def worker(jobs: tuple[BackgroundJob[Runtime, Any], ...] = ()) -> "Worker":
+def turn_worker(jobs: tuple[BackgroundJob[Runtime, Any], ...] = ()) -> "Worker":
     """What the functions behind queues and schedule do; `jobs` are background turns, if any."""
     from opencrab.gateways.aws.functions import Worker
 
-    configured = settings.load({})
+    configured = settings.load_settings({})
     clock = SystemClock()
     journalist = lambda_log(configured)
     place = aws_setting(configured, "secrets")
@@ -182,25 +182,25 @@ def worker(jobs: tuple[BackgroundJob[Runtime, Any], ...] = ()) -> "Worker":
     return Worker(runtime, journalist, DynamoPulse(table_of(configured)).beat)
 
 
-def compactor() -> "Callable[[Mapping[str, Any], Any], dict[str, Any]]":
+def compaction_worker() -> "Callable[[Mapping[str, Any], Any], dict[str, Any]]":
     """What the function does that makes summaries; no other one loads what that takes."""
     from opencrab.bootstrap.jobs import JOBS
     from opencrab.engine.turn.background import run_background_turn
 
-    made = worker(JOBS)
+    made = turn_worker(JOBS)
     return lambda event, context: made.compactions(event, context, run_background_turn)
 
 
 def rest_handler() -> "Answer":
     """What the function behind the HTTP API does."""
-    from opencrab.gateways.rest.http.lambda_entry import answering, load_quickly
+    from opencrab.gateways.rest.http.lambda_entry import http_event_handler, load_quickly
 
     load_quickly()
     from opencrab.bootstrap.discord.bot import bot_of
     from opencrab.gateways.rest.app import create_app
     from opencrab.gateways.rest.http.polling import PollingWatch
 
-    configured = settings.load({})
+    configured = settings.load_settings({})
     journalist = lambda_log(configured)
     clock = SystemClock()
     home = _home(configured, clock, consistent=True, on_turn=journalist.on_turn)
@@ -219,14 +219,14 @@ def rest_handler() -> "Answer":
         longest_seconds=LONGEST_SECONDS,
         bot=bot_of(configured),
     )
-    return answering(app)
+    return http_event_handler(app)
 
 
-def admitting(configured: "Settings", clock: SystemClock) -> Runtime:
+def message_admission(configured: "Settings", clock: SystemClock) -> Runtime:
     """What a function needs that lets messages in, and neither thinks nor searches."""
     home = _home(configured, clock, consistent=True)
     models = DeployedModels(lambda: models_of(None, home.preferences.get, clock.now))
-    parts = vars(acting(configured, NothingToFind(), _transport))
+    parts = vars(configured_actions(configured, NothingToFind(), _transport))
     return Runtime(
         home=home,
         clock=clock,
@@ -255,7 +255,7 @@ def _runtime(
         world=world_of(configured, secrets),
         consequences=CONSEQUENCES,
         jobs=(),
-        **vars(acting(configured, search_of(configured, clock), _transport)),
+        **vars(configured_actions(configured, search_of(configured, clock), _transport)),
         **vars(discord_of(configured, secrets, clock, home.facts)),
     )
 

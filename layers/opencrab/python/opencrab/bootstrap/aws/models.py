@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 _ELSEWHERE = "kept-where-the-workers-read-it"
 
 
-def thinking(load: Callable[..., "Settings"], secrets: Secrets | None) -> "ModelsSettings":
+def models_from_settings(
+    load: Callable[..., "Settings"], secrets: Secrets | None
+) -> "ModelsSettings":
     """The models that settings and secrets, read now, allow.
 
     Nothing takes the place of a default that cannot work: a turn that needs it says what it lacks.
@@ -45,10 +47,10 @@ def _somewhere(name: str) -> str:
 
 def _reachable(provider: "ProviderSettings") -> "ProviderSettings":
     """The provider; absent where its address would be the function itself."""
-    from opencrab.adapters.providers.catalogue.connection import address
+    from opencrab.adapters.providers.catalogue.connection import provider_address
     from opencrab.adapters.providers.wire.address import is_this_machine
 
-    url = address(provider)
+    url = provider_address(provider)
     if not url or not is_this_machine(url):
         return provider
     return replace(provider, problem="its base_url is the machine on which the function runs")

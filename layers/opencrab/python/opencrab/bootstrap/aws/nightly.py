@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, cast
 from opencrab import settings
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.aws.environment import lambda_log
-from opencrab.bootstrap.aws.functions import DeployedModels, admitting
-from opencrab.bootstrap.prices import nightly
+from opencrab.bootstrap.aws.functions import DeployedModels, message_admission
+from opencrab.bootstrap.prices import nightly_price_update
 from opencrab.engine.learning.nightly.run import run_nightly_review
 from opencrab.engine.learning.nightly.schedule import (
     send_nightly_reviews,
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 def night_worker() -> NightWorker:
     """What the function behind the hourly schedule does."""
-    configured = settings.load({})
+    configured = settings.load_settings({})
     journalist = lambda_log(configured)
-    admitted = admitting(configured, SystemClock())
+    admitted = message_admission(configured, SystemClock())
     runtime = replace(admitted, directory=cast(DeployedModels, admitted.models))
-    price = nightly(configured, _transport)
+    price = nightly_price_update(configured, _transport)
     return NightWorker(
         runtime,
         journalist,

@@ -17,7 +17,7 @@ from opencrab.ports.access.keys import Keys
 
 def rest_authorizer() -> Callable[[Mapping[str, Any]], bool]:
     """Whether the event of a request, as API Gateway describes it, brings a key."""
-    configured = settings.load({})
+    configured = settings.load_settings({})
     stored = DynamoKeys(Table(str(configured.get("aws.table"))))
     digest = str(configured.get("aws.owner_key_hash")).lower()
     keys = OwnerKey(stored, digest) if digest else stored

@@ -76,7 +76,7 @@ def search_of(configured: "Settings", clock: Clock) -> Search:
     return LaterSearch(lambda: _own(configured, clock))
 
 
-def indexer() -> Callable[[Mapping[str, Any]], None]:
+def search_indexer() -> Callable[[Mapping[str, Any]], None]:
     """What the function does that follows the table's stream: it publishes what is new."""
     configured, clock = _awake()
     if _backend(configured) == _OPENSEARCH:
@@ -84,14 +84,14 @@ def indexer() -> Callable[[Mapping[str, Any]], None]:
     return _following(_own(configured, clock).follow)
 
 
-def searcher() -> Answer:
+def vpc_searcher() -> Answer:
     """What the function in the VPC does."""
     configured, clock = _awake()
     _backend(configured)
-    return serving(_own(configured, clock))
+    return search_server(_own(configured, clock))
 
 
-def serving(search: "SqliteSearch") -> Answer:
+def search_server(search: "SqliteSearch") -> Answer:
     """Answers questions that other functions ask, and follows the table's stream."""
     from opencrab.adapters.lambda_search import answer_search
 
@@ -109,7 +109,7 @@ def serving(search: "SqliteSearch") -> Answer:
 def _awake() -> "tuple[Settings, Clock]":
     from opencrab.adapters.system_clock import SystemClock
 
-    configured = settings.load({})
+    configured = settings.load_settings({})
     lambda_log(configured)
     return configured, SystemClock()
 
@@ -134,9 +134,9 @@ def _backend(configured: "Settings") -> str:
 
 
 def _following(follow: Follow) -> Callable[[Mapping[str, Any]], None]:
-    from opencrab.adapters.dynamodb.stream import entries
+    from opencrab.adapters.dynamodb.stream import stream_entries
 
-    return lambda event: follow(entries(event["Records"]))
+    return lambda event: follow(stream_entries(event["Records"]))
 
 
 def _past(configured: "Settings", clock: Clock) -> "SearchRowReader":
@@ -192,16 +192,18 @@ def _collection(configured: "Settings", clock: Clock) -> "OpenSearchClient":
 
     endpoint = str(configured.get("search.opensearch_endpoint"))
     backoff = Backoff(_wait, lambda: secrets.randbelow(1_000) / 1_000)
-    return OpenSearchClient(OpenSearchConnection(endpoint, new_transport(), signer, clock, backoff))
+    return OpenSearchClient(
+        OpenSearchConnection(endpoint, new_transport(), opensearch_signer, clock, backoff)
+    )
 
 
-def signer(region: str) -> "Signer":
+def opensearch_signer(region: str) -> "Signer":
     """Who signs requests to a collection: this process, as it may be now."""
-    from opencrab.adapters.aws_client import credentials
+    from opencrab.adapters.aws_client import process_credentials
     from opencrab.adapters.door.aws import Credentials, Signer
     from opencrab.adapters.opensearch.signing import SERVICE
 
-    now = credentials()
+    now = process_credentials()
     return Signer(SERVICE, region, Credentials(now.access_key, now.secret_key, now.token or ""))
 
 

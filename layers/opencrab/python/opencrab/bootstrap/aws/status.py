@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from opencrab import __version__, settings
 from opencrab.adapters.dynamodb.pulse import DynamoPulse
-from opencrab.bootstrap.aws.models import thinking
+from opencrab.bootstrap.aws.models import models_from_settings
 from opencrab.bootstrap.rules import budget_of, rules_of
 from opencrab.domain.errors import Unavailable
 from opencrab.ports.money.budgets import Budgets
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def setup_of(configured: "Settings", budgets: Budgets, pulse: DynamoPulse) -> dict[str, Any]:
     """What is configured, and where what is not known here can be found."""
-    default = thinking(settings.load, None).default
+    default = models_from_settings(settings.load_settings, None).default
     secrets = str(configured.get("aws.secrets"))
     if not secrets.startswith("ssm:"):
         secrets = secrets.partition(":")[0]  # an ARN names the account

@@ -5,21 +5,21 @@ from dataclasses import replace
 from typing import Any
 
 
-def receiver() -> Callable[[Mapping[str, Any], Any], dict[str, Any]]:
+def world_receiver() -> Callable[[Mapping[str, Any], Any], dict[str, Any]]:
     """What the function does that worlds send to."""
     from opencrab import settings
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.adapters.world_bus import envelope_in
     from opencrab.bootstrap.aws.environment import aws_setting, lambda_log
-    from opencrab.bootstrap.aws.functions import LaterSecrets, admitting
+    from opencrab.bootstrap.aws.functions import LaterSecrets, message_admission
     from opencrab.bootstrap.world import world_of
     from opencrab.gateways.world.inbound import from_queue
 
-    configured = settings.load({})
+    configured = settings.load_settings({})
     clock = SystemClock()
     journalist = lambda_log(configured)
     secrets = LaterSecrets(aws_setting(configured, "secrets"), clock)
-    runtime = replace(admitting(configured, clock), world=world_of(configured, secrets))
+    runtime = replace(message_admission(configured, clock), world=world_of(configured, secrets))
 
     def receive(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
         journalist.begin()

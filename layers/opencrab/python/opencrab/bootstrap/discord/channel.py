@@ -45,7 +45,7 @@ def discord_of(
     clock: Clock,
     facts: Documents,
     *,
-    load: Callable[..., "Settings"] = settings.load,
+    load: Callable[..., "Settings"] = settings.load_settings,
 ) -> DiscordParts:
     """What is made of Discord; nothing where it is off. Raises Invalid for ids that are none."""
     if not configured.get("gateway.discord.enabled"):
@@ -61,7 +61,10 @@ class StoredBotTokens:
     """`BotTokens`: from the settings, or from the store of secrets by name."""
 
     def __init__(
-        self, secrets: Secrets, clock: Clock, load: Callable[..., "Settings"] = settings.load
+        self,
+        secrets: Secrets,
+        clock: Clock,
+        load: Callable[..., "Settings"] = settings.load_settings,
     ) -> None:
         self._secrets = secrets
         self._clock = clock

@@ -15,7 +15,7 @@ from opencrab.adapters.door.aws import (
     Signer,
 )
 from opencrab.adapters.door.discord import PlainCallback, PublicKeys
-from opencrab.adapters.door.http import PlainHttp, trust
+from opencrab.adapters.door.http import PlainHttp, tls_roots
 from opencrab.domain.errors import Invalid
 from opencrab.gateways.discord.interactions import acks
 from opencrab.gateways.discord.interactions.door import Door, as_result, of_event
@@ -42,7 +42,7 @@ def discord_door() -> Callable[[Mapping[str, Any]], dict[str, Any]]:
 
 def door_of(environment: Mapping[str, str], now: Callable[[], float]) -> Door:
     """The door in Lambda; raises Invalid for what the environment lacks."""
-    context = trust(environment.get("AWS_CA_BUNDLE", ""))
+    context = tls_roots(environment.get("AWS_CA_BUNDLE", ""))
 
     def aws(service: str, usual: str) -> PlainAws:
         special = environment.get(f"AWS_ENDPOINT_URL_{service.upper()}")
@@ -83,7 +83,7 @@ def local_door(runtime: "Runtime", public_key: str, api: str = DISCORD) -> "Inte
         known = runtime.home.facts.get(_INSTALLATION, acks.CHOICES_KIND, acks.CHOICES_ID)
         return None if known is None else known.body
 
-    callback = PlainCallback(PlainHttp(api, trust()), seconds=ACKNOWLEDGE_SECONDS)
+    callback = PlainCallback(PlainHttp(api, tls_roots()), seconds=ACKNOWLEDGE_SECONDS)
     door = Door(_keys(public_key).verify, queue.send, callback.acknowledge, choices)
 
     def answer(headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:

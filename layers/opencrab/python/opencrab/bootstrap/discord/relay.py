@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from opencrab.gateways.cli.terminal.options import RelayWay
 
 
-def relay(way: "RelayWay") -> None:
+def run_discord_relay(way: "RelayWay") -> None:
     """Relay until the process is told to stop.
 
     Raises Unavailable when hikari or the token is missing, and as
-    `gateways.discord_relay.bot.run` does.
+    `gateways.discord_relay.bot.run_relay_bot` does.
     """
     if find_spec("hikari") is None:
         raise Unavailable(
@@ -28,10 +28,10 @@ def relay(way: "RelayWay") -> None:
     from opencrab.adapters.local_files.secrets import FileSecrets
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.domain.discord.community import Presence
-    from opencrab.gateways.discord_relay.bot import run
+    from opencrab.gateways.discord_relay.bot import run_relay_bot
     from opencrab.gateways.discord_relay.connection import RelayConnection
 
-    configured = settings.load({}, secret=FileSecrets(way.data).get)
+    configured = settings.load_settings({}, secret=FileSecrets(way.data).get)
     token = str(configured.get("gateway.discord.token"))
     if not token:
         raise Unavailable(
@@ -43,7 +43,7 @@ def relay(way: "RelayWay") -> None:
     def presences() -> "tuple[Presence, ...]":
         return tuple(Presence.model_validate(each) for each in way.presences())
 
-    run(
+    run_relay_bot(
         RelayConnection(
             token=token,
             api=str(configured.get("gateway.discord.api")),

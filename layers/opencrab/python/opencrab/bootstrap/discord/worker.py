@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     Interact = Callable[[Runtime, Delivery], MessageOutcome]
 
 
-def interact(runtime: "Runtime") -> "Interact | None":
+def discord_worker(runtime: "Runtime") -> "Interact | None":
     """What the local process does with interactions; None where Discord is switched off."""
     if runtime.discord is None or runtime.home.interactions is None:
         return None
-    from opencrab.gateways.discord.interactions.worker import handle
+    from opencrab.gateways.discord.interactions.worker import handle_interaction
 
-    return handle
+    return handle_interaction

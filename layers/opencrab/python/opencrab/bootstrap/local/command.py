@@ -31,16 +31,20 @@ _LAST_PORT = 65_535
 def command() -> None:
     """Run the `opencrab` command."""
     from opencrab.adapters.system_clock import SystemClock
-    from opencrab.bootstrap.discord.relay import relay
-    from opencrab.bootstrap.local.simulation import simulation
-    from opencrab.gateways.cli.app import build
+    from opencrab.bootstrap.discord.relay import run_discord_relay
+    from opencrab.bootstrap.local.simulation import run_day_simulation
+    from opencrab.gateways.cli.app import build_cli
     from opencrab.gateways.cli.terminal.options import Options
 
     now = SystemClock().now
     outside = Options(
-        sheet=_sheet, now=now, prices=_newest_prices, relay=relay, simulation=simulation
+        sheet=_sheet,
+        now=now,
+        prices=_newest_prices,
+        relay=run_discord_relay,
+        simulation=run_day_simulation,
     )
-    build(up, outside)()
+    build_cli(run_up, outside)()
 
 
 def _sheet() -> "PriceSheet":
@@ -61,7 +65,7 @@ def _newest_prices(
     from opencrab.adapters.providers.catalogue.prices import newest_prices
     from opencrab.adapters.system_clock import SystemClock
 
-    url = str(settings.load({}).get("llm.prices_url"))
+    url = str(settings.load_settings({}).get("llm.prices_url"))
     network, today = Network(), SystemClock().now().date()
     try:
         return newest_prices(
@@ -71,7 +75,7 @@ def _newest_prices(
         network.close()
 
 
-def up(options: "UpOptions") -> int:
+def run_up(options: "UpOptions") -> int:
     """Run OpenCrab on this machine until it is told to stop; the exit code of the process."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     try:
@@ -83,7 +87,7 @@ def up(options: "UpOptions") -> int:
 
 
 def _up(options: "UpOptions") -> int:
-    configured = settings.load({"gateway.rest.port": options.port})
+    configured = settings.load_settings({"gateway.rest.port": options.port})
     port = _port(options.host, configured.get("gateway.rest.port"), fixed=options.port is not None)
     from opencrab.adapters.local_files.secrets import FileSecrets
     from opencrab.adapters.sqlite.home import open_database
@@ -122,7 +126,7 @@ def _runtime(
     from opencrab.adapters.providers.registry import ProviderModels
     from opencrab.adapters.sqlite.home import home_on
     from opencrab.adapters.system_clock import SystemClock
-    from opencrab.bootstrap.actions import acting
+    from opencrab.bootstrap.actions import configured_actions
     from opencrab.bootstrap.consequences import CONSEQUENCES
     from opencrab.bootstrap.discord.channel import discord_of
     from opencrab.bootstrap.jobs import JOBS
@@ -150,7 +154,7 @@ def _runtime(
         secrets=secrets,
         consequences=CONSEQUENCES,
         jobs=JOBS,
-        **vars(acting(configured, search, network.transport)),
+        **vars(configured_actions(configured, search, network.transport)),
         **vars(discord_of(configured, secrets, clock, home.facts)),
     )
 
@@ -175,15 +179,15 @@ def _serve(
 ) -> None:
     from opencrab.adapters.sqlite.access import SqliteFeed
     from opencrab.bootstrap.discord.bot import bot_of, own_door
-    from opencrab.bootstrap.discord.worker import interact
+    from opencrab.bootstrap.discord.worker import discord_worker
     from opencrab.bootstrap.local.search import indexing_of
-    from opencrab.bootstrap.prices import nightly
+    from opencrab.bootstrap.prices import nightly_price_update
     from opencrab.bootstrap.websocket import local_talk
     from opencrab.gateways.local.index_follower import IndexFollower
     from opencrab.gateways.local.machine import MachineReader
     from opencrab.gateways.local.runner import WORKERS, FeedWatch, Runner
     from opencrab.gateways.rest.app import create_app
-    from opencrab.gateways.rest.conversation.websocket import offer
+    from opencrab.gateways.rest.conversation.websocket import offer_websocket
 
     def ready() -> None:
         (place.data / "endpoint").write_text(f"{place.url}\n", encoding="utf-8")
@@ -198,7 +202,7 @@ def _serve(
         bot=bot_of(configured),
         interactions=own_door(configured, runtime),
     )
-    offer(app, local_talk(configured, runtime))
+    offer_websocket(app, local_talk(configured, runtime))
     index = IndexFollower(SqliteFeed(database), indexing_of(runtime), runtime.home.agents)
     runner = Runner(
         runtime,
@@ -206,8 +210,8 @@ def _serve(
         _purging(runtime, database),
         index,
         workers=WORKERS,
-        interact=interact(runtime),
-        price=nightly(configured, network.transport),
+        interact=discord_worker(runtime),
+        price=nightly_price_update(configured, network.transport),
         alive=lambda: database.alive(runtime.clock.now()),
     )
     runner.serve(app, host=place.host, port=place.port, ready=ready)
@@ -217,11 +221,11 @@ def _purging(runtime: "Runtime", database: Any) -> "Callable[[], None]":
     """What removes rows whose time is over, once a minute."""
     from datetime import timedelta
 
-    from opencrab.adapters.sqlite.database import milliseconds
+    from opencrab.adapters.sqlite.database import to_milliseconds
 
     def purge() -> None:
         now = runtime.clock.now()
-        database.purge(milliseconds(now), milliseconds(now - timedelta(days=1)))
+        database.purge(to_milliseconds(now), to_milliseconds(now - timedelta(days=1)))
 
     return purge
 
@@ -299,7 +303,7 @@ def _setup(
 
     now = configured
     if runtime.secrets is not None:
-        now = settings.load({}, secret=runtime.secrets.get)
+        now = settings.load_settings({}, secret=runtime.secrets.get)
     missing = [
         {"part": section, "variable": variable, "cure": f"set {variable} and start again"}
         for section, variable in sorted(now.absent.items())

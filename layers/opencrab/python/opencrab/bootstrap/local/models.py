@@ -55,17 +55,19 @@ class Network:
 def thinking_of(secrets: "Secrets", provider: str | None) -> LocalModels:
     """The models that can be used here: what is configured, else a local server, else scripted."""
     from opencrab.adapters.providers.catalogue.configuration import SCRIPTED
-    from opencrab.adapters.providers.registry import usable
+    from opencrab.adapters.providers.registry import settings_with_usable_default
 
     known = configured_models(secrets)
     if provider is not None:
         chosen = _restrict_to_provider(known, provider)
         return LocalModels(chosen, ("chosen with --provider",), lambda: _only(secrets, provider))
     found, notes = _detect_local_server(known)
-    thinking = usable(known, found)
+    thinking = settings_with_usable_default(known, found)
     if thinking.default == SCRIPTED:
         notes = (*notes, *_NO_MODEL)
-    return LocalModels(thinking, notes, lambda: usable(configured_models(secrets), found))
+    return LocalModels(
+        thinking, notes, lambda: settings_with_usable_default(configured_models(secrets), found)
+    )
 
 
 def _detect_local_server(known: "ModelsSettings") -> "tuple[LocalServer | None, tuple[str, ...]]":
@@ -87,7 +89,7 @@ def configured_models(secrets: "Secrets") -> "ModelsSettings":
     from opencrab.adapters.providers.catalogue.configuration import models_settings
 
     secrets.forget()
-    configured = settings.load({}, secret=secrets.get)
+    configured = settings.load_settings({}, secret=secrets.get)
     return models_settings(
         configured.table("llm"),
         configured.pricing,

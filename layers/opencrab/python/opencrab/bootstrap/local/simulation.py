@@ -21,7 +21,9 @@ START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 """A Monday; the clock begins anew there with each simulation."""
 
 
-def simulation(agents: int, hours: float, seed: int, language: "Language") -> "SimulationResult":
+def run_day_simulation(
+    agents: int, hours: float, seed: int, language: "Language"
+) -> "SimulationResult":
     """Let the founders live so many hours with a stand-in for a model.
 
     With more agents than founders these come again. Raises Invalid for a number out of range.
@@ -37,7 +39,7 @@ def simulation(agents: int, hours: float, seed: int, language: "Language") -> "S
     with (
         _quietly(),
         TemporaryDirectory() as folder,
-        installation(Path(folder), seed) as (runtime, clock),
+        simulated_installation(Path(folder), seed) as (runtime, clock),
     ):
         names, known = dict[str, str](), founder_presets()
         for place in range(agents):
@@ -63,7 +65,7 @@ def _quietly() -> "Iterator[None]":
 
 
 @contextmanager
-def installation(folder: Path, seed: int) -> "Iterator[tuple[Runtime, FakeClock]]":
+def simulated_installation(folder: Path, seed: int) -> "Iterator[tuple[Runtime, FakeClock]]":
     """A whole installation in a folder, whose model is none and whose clock stands still."""
     from opencrab import settings
     from opencrab.actions import GROUPS, Registry
@@ -88,7 +90,7 @@ def installation(folder: Path, seed: int) -> "Iterator[tuple[Runtime, FakeClock]
                 clock=clock,
                 models=OnlyModel(SimulatedModel(seed)),
                 actions=Registry(GROUPS, skills),
-                rules=rules_of(settings.load({})),
+                rules=rules_of(settings.load_settings({})),
                 skills=skills,
                 consequences=CONSEQUENCES,
                 jobs=JOBS,

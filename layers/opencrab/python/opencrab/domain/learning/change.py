@@ -10,7 +10,7 @@ from pydantic import Field
 
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.errors import Invalid, Refused
-from opencrab.domain.identifier import ulid
+from opencrab.domain.identifier import new_ulid
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.models.routing import Use
 from opencrab.domain.models.traffic_split import MIXES, Mix
@@ -196,7 +196,7 @@ def without_pin(mind: AgentState, subject: LearnedSubject) -> AgentState:
 def adjustment_id(at: datetime, *causes: str) -> str:
     """An id in order of time that is the same for the same causes at the same time."""
     framed = "".join(f"{len(cause)}:{cause}" for cause in causes)
-    return ulid(int(at.timestamp() * 1_000), hashlib.sha256(framed.encode()).digest())
+    return new_ulid(int(at.timestamp() * 1_000), hashlib.sha256(framed.encode()).digest())
 
 
 def end_adjustment(

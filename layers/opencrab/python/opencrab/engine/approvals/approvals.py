@@ -15,7 +15,7 @@ from opencrab.domain.approvals.approval import DECIDED, GRANT, OPEN, Approval, A
 from opencrab.domain.approvals.policy import ApprovalPolicy, Policy, needs_approval
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, OpenCrabError, Refused
-from opencrab.domain.identifier import content_hash, ulid
+from opencrab.domain.identifier import content_hash, new_ulid
 from opencrab.domain.turn.record import ActionCall, ApprovalDecision, ApprovalRequest, ModelResult
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
@@ -111,7 +111,7 @@ def approval_id(turn: Turn, n: int) -> str:
     """The id of what a turn asks by its nth record: always the same, and in order of the turns."""
     milliseconds = int(turn.created_at.timestamp() * 1_000)
     digest = content_hash(f"approval {turn.id} {n}".encode())
-    return ulid(milliseconds, bytes.fromhex(digest))
+    return new_ulid(milliseconds, bytes.fromhex(digest))
 
 
 def open_approval(

@@ -29,7 +29,7 @@ class SweepResult:
     beats: int = 0
 
 
-def sweep(runtime: Runtime) -> SweepResult:
+def sweep_agents(runtime: Runtime) -> SweepResult:
     """One pass; every part may be repeated without harm."""
     requeued, freed = _turns(runtime)
     sweep_schedules(runtime)

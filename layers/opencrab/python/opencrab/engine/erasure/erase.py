@@ -26,7 +26,7 @@ from opencrab.engine.erasure.scope import (
 )
 from opencrab.engine.erasure.turns import (
     TurnErasure,
-    batches,
+    erasure_batches,
     existing_files,
     files_written_by_turn,
     find_turn_header,
@@ -267,8 +267,8 @@ def _mark_contents(
     found: DataToErase, agent_id: str, refs: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     """What the marks for one agent say, each of a size that one fact holds."""
-    yield from ({"lines": part} for part in batches(list(found.ranges(agent_id)), _MARKED))
-    yield from ({"refs": part} for part in batches(refs, _MARKED))
+    yield from ({"lines": part} for part in erasure_batches(list(found.ranges(agent_id)), _MARKED))
+    yield from ({"refs": part} for part in erasure_batches(refs, _MARKED))
     if found.wish.scope is Scope.EVERYTHING and agent_id == found.agent_id:
         yield {"everything": True}
 
@@ -302,7 +302,7 @@ def _portions(
 ) -> Iterator[Step]:
     """Lines with the turns that they lead to, the newest first: a message goes after its answer."""
     for session_id, numbers in lines.items():
-        for part in batches(sorted(numbers, reverse=True), _LINES):
+        for part in erasure_batches(sorted(numbers, reverse=True), _LINES):
             turns = tuple(dict.fromkeys(turn for number in part for turn in numbers[number]))
             yield partial(erasing.portion, session_id, part, turns)
 

@@ -206,7 +206,7 @@ def find_turn_header(journal: Journal, turn_id: str) -> Turn | None:
         return None
 
 
-def batches(whole: Sequence[Part], size: int) -> Iterator[tuple[Part, ...]]:
+def erasure_batches(whole: Sequence[Part], size: int) -> Iterator[tuple[Part, ...]]:
     """A sequence in parts of a size, the last one smaller."""
     for start in range(0, len(whole), size):
         yield tuple(whole[start : start + size])

@@ -10,7 +10,7 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.goals.expectation import goal_satisfaction
 from opencrab.domain.goals.goal import Goal, GoalStatus, Pause, Task, TaskStatus
 from opencrab.domain.goals.plan import is_plan_repairable
-from opencrab.domain.identifier import content_hash, ulid
+from opencrab.domain.identifier import content_hash, new_ulid
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.goals.queue import GoalBoard
@@ -145,7 +145,7 @@ def _experience(goal: Goal, now: datetime) -> Experience:
     first_line = next((line for line in goal.report.splitlines() if line.strip()), goal.name)
     told = content_hash(f"{goal.session_id}#{goal.id}".encode())
     return Experience(
-        id=ulid(int(now.timestamp() * 1_000), bytes.fromhex(told)),
+        id=new_ulid(int(now.timestamp() * 1_000), bytes.fromhex(told)),
         experience=one_line(f"[{goal.id}] {goal.name}", _SENTENCE),
         outcome=goal.satisfaction.outcome,
         lesson=one_line(first_line, _SENTENCE),

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 
 from opencrab.domain.document import Document, new_fact
-from opencrab.domain.identifier import ulid
+from opencrab.domain.identifier import new_ulid
 from opencrab.domain.learning.aggregate import gather_evidence
 from opencrab.domain.learning.evidence import (
     EVIDENCE,
@@ -289,7 +289,7 @@ def _signals(facts: Documents, agent_id: str, since: datetime) -> Iterator[TurnS
 
 def _experiences(facts: Documents, agent_id: str, since: datetime) -> Iterator[Experience]:
     """Experiences since then; those about a turn lie where the turn ended."""
-    after = ulid(int(since.timestamp() * 1_000), bytes(10))
+    after = new_ulid(int(since.timestamp() * 1_000), bytes(10))
     kept = all_of(facts, agent_id, EXPERIENCE, after=after)
     return (fact.read(Experience) for fact in kept)
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Conflict, Invalid
-from opencrab.domain.identifier import ulid
+from opencrab.domain.identifier import new_ulid
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn.record import CallResult, ModelResult, Record
@@ -123,7 +123,7 @@ def _id(turn: Turn, by: str, key: str) -> str:
     """The same for every repeat, and in order of time among the agent's other experiences."""
     causes = "\n".join((turn.id, by, key)).encode()
     ended = turn.ended_at or turn.created_at
-    return ulid(int(ended.timestamp() * 1_000), hashlib.sha256(causes).digest())
+    return new_ulid(int(ended.timestamp() * 1_000), hashlib.sha256(causes).digest())
 
 
 def _last_speech_excerpt(records: tuple[Record, ...]) -> str:

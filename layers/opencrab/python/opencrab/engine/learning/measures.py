@@ -21,7 +21,7 @@ from opencrab.domain.usage.ledger import Period
 from opencrab.domain.value import Unit, Value
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
-from opencrab.ports.models.model import Models, choices, distinct
+from opencrab.ports.models.model import Models, distinct_models, selectable_model_choices
 
 MOST_TURNS = 1_000
 """Turns of which the signals are read, the newest."""
@@ -97,7 +97,7 @@ def judge_turns(facts: Documents, agent_id: str, turns: RecentSignals) -> tuple[
 
 def candidate_models(models: Models, agent: Agent) -> Mapping[str, CandidateModel]:
     """The models that an agent may choose, by the first alias of each."""
-    found = distinct(choices(models, agent))
+    found = distinct_models(selectable_model_choices(models, agent))
     return {
         alias: CandidateModel(name=info.name, price=info.price)
         for alias, info in found.items()

@@ -19,7 +19,7 @@ from opencrab.domain.models.routing import ModelAssignment, ModelChosen, Routing
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.statistics.hash_bucket import draw_hash_bucket
 from opencrab.domain.turn.transcript import ModelAttempt
-from opencrab.ports.models.model import ChatModel, Models, choices
+from opencrab.ports.models.model import ChatModel, Models, selectable_model_choices
 
 RETRIES = 2
 """How often a model that turned a request away is asked again."""
@@ -220,14 +220,14 @@ def mix_shares(models: Models, agent: Agent, mix: Mix) -> dict[str, float]:
     Only those count that the agent may still choose itself (`choices`); they share what the others
     had.
     """
-    return _shares(mix, choices(models, agent, mix.weights))
+    return _shares(mix, selectable_model_choices(models, agent, mix.weights))
 
 
 def _draw_assignments(
     models: Models, agent: Agent, mixes: Iterable[Mix], turn_id: str
 ) -> Iterator[ModelAssignment]:
     for mix in mixes:
-        known = choices(models, agent, mix.weights)
+        known = selectable_model_choices(models, agent, mix.weights)
         left = _shares(mix, known)
         if not left:
             continue

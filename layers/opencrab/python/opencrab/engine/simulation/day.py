@@ -22,7 +22,7 @@ from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import MicroUsd, Value
 from opencrab.engine.agents.vital_signs import queue_event_for_heartbeat, stored_vital_signs
 from opencrab.engine.autonomy.heartbeat import deliver_heartbeat
-from opencrab.engine.autonomy.sweep import admit_due_items, sweep
+from opencrab.engine.autonomy.sweep import admit_due_items, sweep_agents
 from opencrab.engine.conversation.delivery import deliver_utterance
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.background import run_background_turn
@@ -138,7 +138,7 @@ def simulate_day(
         if clock.now() >= end - timedelta(hours=hours) + timedelta(hours=hour + 1):
             hour += 1
             world.pass_hour(agent_ids, hour)
-        sweep(runtime)
+        sweep_agents(runtime)
         _work(runtime)
         _pass_minute(runtime, clock)
     _work(runtime)

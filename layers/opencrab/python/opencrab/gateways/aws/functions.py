@@ -17,7 +17,7 @@ from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.engine.autonomy.heartbeat import deliver_heartbeat
-from opencrab.engine.autonomy.sweep import sweep
+from opencrab.engine.autonomy.sweep import sweep_agents
 from opencrab.engine.conversation.delivery import deliver_utterance
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome, Pace
@@ -156,7 +156,7 @@ class Worker:
     def sweep(self, _event: Mapping[str, Any], _context: Any) -> dict[str, int]:
         """Pick up what a crash left lying."""
         self._journalist.begin()
-        swept = sweep(self._runtime)
+        swept = sweep_agents(self._runtime)
         self._beat(self._runtime.clock.now())
         found = vars(swept)
         if any(found.values()):
@@ -187,7 +187,7 @@ class Worker:
         again: list[dict[str, str]] = []
         waiting: set[str] = set()
         for record in event["Records"]:
-            delivery = delivery_of(record)
+            delivery = delivery_of_sqs_record(record)
             self._journalist.begin()
             if delivery.group in waiting or not self._finished(delivery, queue, handle):
                 again.append({"itemIdentifier": record["messageId"]})
@@ -211,7 +211,7 @@ class Worker:
             return False
 
 
-def delivery_of(record: Mapping[str, Any]) -> Delivery:
+def delivery_of_sqs_record(record: Mapping[str, Any]) -> Delivery:
     """A record of an SQS event as the engine takes it."""
     attributes = record["attributes"]
     return Delivery(

@@ -26,9 +26,9 @@ from opencrab.gateways.cli.money import freeze
 from opencrab.gateways.cli.simulation import day
 from opencrab.gateways.cli.skills import skills
 from opencrab.gateways.cli.terminal.command import (
-    common,
-    environment,
-    parameter,
+    cli_parameter,
+    common_cli_options,
+    environment_options,
     root_options,
     with_signature,
 )
@@ -145,7 +145,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
 }
 
 
-def build(launch: Launch, outside: Options | None = None) -> typer.Typer:
+def build_cli(launch: Launch, outside: Options | None = None) -> typer.Typer:
     """The program, complete; `launch` runs OpenCrab, and `outside` holds what nobody types."""
     app = _group("Autonomous agents on your own computer or on serverless AWS.")
     app.callback()(_root(outside or Options()))
@@ -191,7 +191,7 @@ def _root(outside: Options) -> Callable[..., None]:
     def root(context: typer.Context, **given: Any) -> None:
         context.obj = root_options(given, outside)
 
-    version = parameter(
+    version = cli_parameter(
         "version",
         bool,
         default=False,
@@ -199,7 +199,7 @@ def _root(outside: Options) -> Callable[..., None]:
         callback=_show_version,
         help="Show the version.",
     )
-    return with_signature(root, common(root=True) | environment() | version)
+    return with_signature(root, common_cli_options(root=True) | environment_options() | version)
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so

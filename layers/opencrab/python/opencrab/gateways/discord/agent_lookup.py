@@ -27,7 +27,7 @@ from opencrab.engine.discord.presence import discord_presence, discord_presences
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.discord.text import sentences
 from opencrab.gateways.discord.text.embeds import one_line
-from opencrab.gateways.discord.text.view_sentences import say
+from opencrab.gateways.discord.text.view_sentences import discord_view_sentence
 from opencrab.ports.agents import Agents
 from opencrab.ports.home import Home
 
@@ -103,12 +103,12 @@ def find_agent(
     if len(fitting) > 1:
         ids = ", ".join(profile.agent.id for profile, _ in fitting[:_NAMED])
         raise Conflict(
-            say(language, "ambiguous", name=wanted[:100], count=len(fitting)),
+            discord_view_sentence(language, "ambiguous", name=wanted[:100], count=len(fitting)),
             field="agent",
-            cure=say(language, "ambiguous_cure", ids=ids),
+            cure=discord_view_sentence(language, "ambiguous_cure", ids=ids),
         )
     if not fitting:
-        message = say(language, "unknown_agent", name=wanted[:100])
+        message = discord_view_sentence(language, "unknown_agent", name=wanted[:100])
         raise NotFound(message, field="agent", cure=_who(here, language))
     return _whole(home.agents, fitting[0])
 
@@ -142,7 +142,7 @@ def is_admitted(asked: AgentQuery) -> bool:
     )
 
 
-def living(agents: Agents) -> Iterator[Profile]:
+def living_agents(agents: Agents) -> Iterator[Profile]:
     """Every agent that has not retired, in order of their ids, without their minds."""
     return (profile for profile in every_agent(agents) if profile.agent.answers)
 
@@ -176,7 +176,9 @@ def resolve_agent(asked: AgentQuery) -> Seen:
     seen = agent_of(asked)
     if not seen[0].agent.answers:
         name = seen[0].identity.name
-        raise Conflict(sentences.say(asked.language, "retired", name=name), field="agent")
+        raise Conflict(
+            sentences.discord_sentence(asked.language, "retired", name=name), field="agent"
+        )
     return seen
 
 
@@ -218,7 +220,7 @@ def is_trusted(asked: AgentQuery, presence: Presence | None) -> bool:
     return asked.authority(presence) in {Authority.OWNER, Authority.USER}
 
 
-def opening(asked: AgentQuery, *seen: Seen, theme: str = "") -> SessionOpening:
+def channel_session_opening(asked: AgentQuery, *seen: Seen, theme: str = "") -> SessionOpening:
     """How a session of the channel is opened with these agents; the fewest hear of it."""
     return SessionOpening(
         agent_ids=tuple(dict.fromkeys(each[0].agent.id for each in seen)),
@@ -233,7 +235,7 @@ def opening(asked: AgentQuery, *seen: Seen, theme: str = "") -> SessionOpening:
 
 def _askable(home: Home, hears: Hears) -> Iterator[Seen]:
     kept = {presence.agent_id: presence for presence in discord_presences(home.facts)}
-    for profile in living(home.agents):
+    for profile in living_agents(home.agents):
         presence = kept.get(profile.agent.id)
         if hears(presence):
             yield profile, presence
@@ -250,7 +252,7 @@ def _only(home: Home, channel_id: str, hears: Hears, language: Language) -> Seen
         if len(group) == 1:
             return _whole(home.agents, group[0])
     key = "name_agent" if here else "no_agents"
-    raise NotFound(say(language, key), field="agent", cure=_who(here, language))
+    raise NotFound(discord_view_sentence(language, key), field="agent", cure=_who(here, language))
 
 
 def _by_id(home: Home, agent_id: str) -> Seen | None:
@@ -279,10 +281,10 @@ def _hears_asker(asked: AgentQuery, presence: Presence | None) -> bool:
 
 def _who(here: tuple[Seen, ...], language: Language) -> str:
     if not here:
-        return say(language, "no_agents_cure")
+        return discord_view_sentence(language, "no_agents_cure")
     names = [one_line(profile.agent.name, 100) for profile, _ in here[:_NAMED]]
     listed = ", ".join(names) + (", …" if len(here) > _NAMED else "")
-    return say(language, "agents_are", names=listed)
+    return discord_view_sentence(language, "agents_are", names=listed)
 
 
 def _place(channel_id: str) -> str:

@@ -31,7 +31,7 @@ _DISALLOWED_INTENTS = 4014
 _PORTAL = "https://discord.com/developers/applications"
 
 
-def run(connection: RelayConnection) -> None:
+def run_relay_bot(connection: RelayConnection) -> None:
     """Relay until the process is told to stop.
 
     Raises Refused when Discord does not accept the token or the intents, Unauthenticated when

@@ -21,7 +21,7 @@ import uvicorn
 
 from opencrab.domain.errors import OpenCrabError
 from opencrab.engine.autonomy.heartbeat import deliver_heartbeat
-from opencrab.engine.autonomy.sweep import admit_due_items, sweep
+from opencrab.engine.autonomy.sweep import admit_due_items, sweep_agents
 from opencrab.engine.conversation.delivery import deliver_utterance
 from opencrab.engine.learning.nightly.run import run_nightly_review
 from opencrab.engine.learning.nightly.schedule import (
@@ -338,7 +338,7 @@ class Runner:
         for sweeps in count():
             due = due or sweeps % _SWEEPS_AN_HOUR == 0
             try:
-                sweep(self._runtime)
+                sweep_agents(self._runtime)
                 self._nightfall()
                 if due:
                     send_session_count_reviews(self._runtime)

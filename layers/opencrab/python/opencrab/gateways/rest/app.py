@@ -36,7 +36,7 @@ from opencrab.gateways.rest.discord import setup as discord
 from opencrab.gateways.rest.discussion import balance
 from opencrab.gateways.rest.goals import goals, plans, task_events, tasks
 from opencrab.gateways.rest.http import openapi, problem
-from opencrab.gateways.rest.http.access import CALLER, Caller, identify, secret_in
+from opencrab.gateways.rest.http.access import CALLER, Caller, identify_caller, secret_in
 from opencrab.gateways.rest.http.body import ClientLeft, bounded, check_address
 from opencrab.gateways.rest.http.dependencies import RestContext
 from opencrab.gateways.rest.http.polling import Watch
@@ -141,7 +141,7 @@ class RequestGate:
                 headers = scope["headers"]
                 secret = secret_in(headers)
                 scope[CALLER] = await run_in_threadpool(
-                    identify, self._runtime.home.keys, headers, secret
+                    identify_caller, self._runtime.home.keys, headers, secret
                 )
             receive = await bounded(scope, receive, takes_files=_is_owner(scope))
         except OpenCrabError as error:
@@ -172,7 +172,7 @@ class _Application(FastAPI):
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
-            self.openapi_schema = openapi.document(self)
+            self.openapi_schema = openapi.openapi_document(self)
         return self.openapi_schema
 
 

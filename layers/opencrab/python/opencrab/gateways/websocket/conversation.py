@@ -18,7 +18,7 @@ from opencrab.engine.conversation.live import LiveFollower, VisibleKinds, WatchT
 from opencrab.engine.conversation.live_events import Event
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.websocket.authentication import ConnectionGate
-from opencrab.gateways.websocket.dispatch import answer
+from opencrab.gateways.websocket.dispatch import answer_frame
 from opencrab.ports.conversation.feed import ChangeFeed
 
 
@@ -60,7 +60,7 @@ class Conversation:
             raise flooding_error()
         self._said.append(now)
         self._holders.known.clear()
-        answered = answer(self._runtime, self._principal(), self, text)
+        answered = answer_frame(self._runtime, self._principal(), self, text)
         past, self._past = self._past, []
         return chain((answered,), *past)
 

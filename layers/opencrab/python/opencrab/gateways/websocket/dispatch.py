@@ -45,17 +45,17 @@ class Watches(Protocol):
         """Watch it no more; whether it was watched."""
 
 
-def answer(runtime: Runtime, principal: Principal, watches: Watches, text: str) -> Event:
+def answer_frame(runtime: Runtime, principal: Principal, watches: Watches, text: str) -> Event:
     """Do what a frame asks for, and answer it: an error is an answer too."""
     try:
-        wish = requests.read(text)
+        wish = requests.read_frame(text)
         found = _dispatch_request(runtime, principal, watches, wish)
     except OpenCrabError as error:
-        return problem(error, requests.id_in(text))
+        return frame_problem(error, requests.id_in(text))
     return {"type": "pong" if isinstance(wish, Ping) else "answer", "id": wish.id, **found}
 
 
-def problem(error: OpenCrabError, wish_id: str | None = None) -> Event:
+def frame_problem(error: OpenCrabError, wish_id: str | None = None) -> Event:
     """An error as a client is told of it."""
     told = {"code": error.code, "message": error.message, "field": error.field, "cure": error.cure}
     shown = {name: value for name, value in told.items() if value is not None}

@@ -82,7 +82,7 @@ class Pusher:
         """Say something to one connection; False when it is gone, and forgotten."""
         try:
             for event in events:
-                self._push.send(connection_id, frame(event))
+                self._push.send(connection_id, event_frame(event))
         except NotFound:
             close_connection(self._runtime.home.facts, connection_id)
             return False
@@ -210,7 +210,7 @@ class Pusher:
             log.warning("a watcher could not be removed: %s", error.message)
 
 
-def frame(event: Event) -> str:
+def event_frame(event: Event) -> str:
     """An event as it is sent: characters as they are, since escapes would double its length."""
     return json.dumps(event, ensure_ascii=False, separators=(",", ":"))
 

@@ -93,7 +93,7 @@ def id_in(text: str) -> str | None:
         return None
 
 
-def read(text: str) -> Wish:
+def read_frame(text: str) -> Wish:
     """The wish in a frame; raises Invalid, TooLarge."""
     if len(text.encode(errors="replace")) > FRAME_BYTES:
         raise too_large()

@@ -185,7 +185,7 @@ class Models(Protocol):
         """Take over the installation's preferences of this version, if they are not in use yet."""
 
 
-def choices(
+def selectable_model_choices(
     models: Models, agent: Agent, among: Container[str] | None = None
 ) -> dict[str, ModelInfo]:
     """The models that an agent may choose, by alias: all of them, or those `among` some aliases.
@@ -206,7 +206,7 @@ def choices(
     return found
 
 
-def distinct(found: Mapping[str, ModelInfo]) -> dict[str, ModelInfo]:
+def distinct_models(found: Mapping[str, ModelInfo]) -> dict[str, ModelInfo]:
     """The same models, each by the first of its aliases."""
     first = dict[str, str]()
     for alias, info in found.items():

@@ -89,12 +89,12 @@ class ActionContext:
     prepared: dict[str, Any] = field(default_factory=dict)
 
 
-def never(_arguments: Any, _result: ActionResult) -> bool:
+def never_ends_turn(_arguments: Any, _result: ActionResult) -> bool:
     """Of an action that ends no turn, whatever its arguments and its result."""
     return False
 
 
-def always(_agent: Agent, _routing: Routing) -> bool:
+def always_available(_agent: Agent, _routing: Routing) -> bool:
     """Of an action that every agent has."""
     return True
 
@@ -137,10 +137,10 @@ class Action:
     run: Run
     descriptions: dict[Language, str]
     sentences: dict[Language, str]
-    ends_turn: EndsTurn = never
+    ends_turn: EndsTurn = never_ends_turn
     prepare: Prepare | None = None
     touches: Callable[[Any], str] | None = None
-    offered: Offered = always
+    offered: Offered = always_available
     impact_of: ImpactOf | None = None
     for_peers: bool = False
     argument_bytes: int = ARGUMENT_BYTES

@@ -5,8 +5,15 @@ from datetime import datetime, timedelta
 
 from pynamodb.expressions.operand import Path
 
-from opencrab.adapters.dynamodb.item import Schema, attribute, microseconds, ttl
-from opencrab.adapters.dynamodb.table import ConditionFailed, Table, absent, changes, put, update
+from opencrab.adapters.dynamodb.item import Schema, time_to_live, to_attribute, to_microseconds
+from opencrab.adapters.dynamodb.table import (
+    ConditionFailed,
+    Table,
+    attribute_changes,
+    item_absent,
+    put_item,
+    update_item,
+)
 from opencrab.domain.errors import TooLarge, Unavailable
 from opencrab.ports.access.idempotency import RememberedRequest
 
@@ -25,16 +32,18 @@ class DynamoIdempotency:
         until = now + LIFE
         fields = {
             "request_hash": request_hash,
-            "expires_at": microseconds(until),
-            "ttl": ttl(until),
+            "expires_at": to_microseconds(until),
+            "ttl": time_to_live(until),
         }
-        token = attribute(secrets.token_hex(8))
+        token = to_attribute(secrets.token_hex(8))
         item = SCHEMA.item(_partition(key), HEAD, fields) | {"begun": token}
         # DynamoDB removes what has expired within days, not at once; and the network may carry this
         # very write twice.
-        free = absent() | (Path("expires_at") <= microseconds(now)) | (Path("begun") == token)
+        free = (
+            item_absent() | (Path("expires_at") <= to_microseconds(now)) | (Path("begun") == token)
+        )
         try:
-            self._table.write(put(item, free))
+            self._table.write(put_item(item, free))
         except ConditionFailed as refusal:
             if refusal.item is None:
                 raise Unavailable("the answer to this request is being forgotten") from None
@@ -44,9 +53,9 @@ class DynamoIdempotency:
         return None
 
     def finish(self, key: str, status: int, body: str) -> None:
-        change = changes({"status": status, "body": body})
+        change = attribute_changes({"status": status, "body": body})
         try:
-            self._table.write(update(_partition(key), HEAD, change, Path("pk").exists()))
+            self._table.write(update_item(_partition(key), HEAD, change, Path("pk").exists()))
         except (ConditionFailed, TooLarge):
             # Unremembered, a repeat does it again and finds it done.
             return

@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from opencrab.adapters.dynamodb.item import SHARDS, Item, Schema, shard
-from opencrab.adapters.dynamodb.table import ConditionFailed, Table, absent, put
+from opencrab.adapters.dynamodb.item import SHARDS, Item, Schema, shard_of
+from opencrab.adapters.dynamodb.table import ConditionFailed, Table, item_absent, put_item
 from opencrab.domain.access.principal import ApiKey
 from opencrab.domain.errors import Conflict, NotFound
 
@@ -20,7 +20,7 @@ class DynamoKeys:
 
     def put(self, key: ApiKey) -> None:
         try:
-            self._table.write(put(to_item(key), absent()))
+            self._table.write(put_item(to_item(key), item_absent()))
         except ConditionFailed as refusal:
             if refusal.item is None or from_item(refusal.item) != key:
                 raise Conflict("a key with this secret exists already") from None
@@ -39,14 +39,14 @@ class DynamoKeys:
         for key in self.list():
             if key.id == key_id:
                 revoked = key.replaced(revoked_at=key.revoked_at or now)
-                self._table.write(put(to_item(revoked)))
+                self._table.write(put_item(to_item(revoked)))
                 return revoked
         raise NotFound(f"there is no key {key_id!r}", cure="list them with `opencrab keys list`")
 
 
 def to_item(key: ApiKey) -> Item:
     """The key as an item."""
-    fields = {"body": key.model_dump_json(), "list": f"{LIST}#{shard(key.hash)}"}
+    fields = {"body": key.model_dump_json(), "list": f"{LIST}#{shard_of(key.hash)}"}
     return SCHEMA.item(_partition(key.hash), HEAD, fields)
 
 

@@ -3,9 +3,9 @@
 import json
 from collections.abc import Sequence
 
-from opencrab.adapters.dynamodb.conversation.session import partition
+from opencrab.adapters.dynamodb.conversation.session import session_partition
 from opencrab.adapters.dynamodb.item import Item, Schema, with_defaults
-from opencrab.adapters.dynamodb.table import Table, Write, absent, put
+from opencrab.adapters.dynamodb.table import Table, Write, item_absent, put_item
 from opencrab.domain.conversation.message import Line
 
 SCHEMA = Schema("line", (with_defaults,))
@@ -16,7 +16,7 @@ LAST = 10**_DIGITS - 1
 def to_item(line: Line) -> Item:
     """The line as an item; what its key says is not said again."""
     body = line.model_dump_json(exclude={"session_id", "sequence"}, exclude_defaults=True)
-    return SCHEMA.item(partition(line.session_id), sort_key(line.sequence), {"body": body})
+    return SCHEMA.item(session_partition(line.session_id), sort_key(line.sequence), {"body": body})
 
 
 def from_item(item: Item) -> Line:
@@ -29,9 +29,9 @@ def from_item(item: Item) -> Line:
     return Line.model_validate(json.loads(fields["body"]) | place)
 
 
-def new(line: Line) -> Write:
+def put_new_line(line: Line) -> Write:
     """Put a line that must not be there yet."""
-    return put(to_item(line), absent())
+    return put_item(to_item(line), item_absent())
 
 
 def number_lines(lines: Sequence[Line], last: int) -> tuple[Line, ...]:
@@ -50,7 +50,7 @@ def sort_key(sequence: int) -> str:
     return f"L#{sequence:0{_DIGITS}d}"
 
 
-def between(
+def lines_between(
     table: Table,
     session_id: str,
     bounds: tuple[int, int | None],
@@ -63,5 +63,7 @@ def between(
     low, high = sort_key(after + 1), sort_key(LAST if before is None else before - 1)
     if low > high:
         return ()
-    items = table.query(partition(session_id), low, high, limit=limit, newest_first=newest_first)
+    items = table.query(
+        session_partition(session_id), low, high, limit=limit, newest_first=newest_first
+    )
     return tuple(from_item(item) for item in items)

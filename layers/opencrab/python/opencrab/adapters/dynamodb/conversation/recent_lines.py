@@ -6,7 +6,11 @@ from dataclasses import dataclass
 from threading import Lock
 
 from opencrab.adapters.dynamodb.conversation.line import LAST, from_item, sort_key
-from opencrab.adapters.dynamodb.conversation.session import CountedSession, SessionCache, partition
+from opencrab.adapters.dynamodb.conversation.session import (
+    CountedSession,
+    SessionCache,
+    session_partition,
+)
 from opencrab.adapters.dynamodb.table import Table
 from opencrab.domain.conversation.message import Line
 
@@ -60,7 +64,7 @@ class LineCache:
                 self._bytes -= gone.size
 
 
-def newest(
+def newest_lines(
     table: Table, seen: SessionCache, recent: LineCache, session_id: str, limit: int
 ) -> tuple[Line, ...]:
     """The newest lines of a session, newest first; only those that are new here are read.
@@ -78,7 +82,7 @@ def newest(
     def read(*, consistent: bool) -> tuple[Line, ...]:
         low, high = sort_key(first), sort_key(LAST)
         items = table.query(
-            partition(session_id),
+            session_partition(session_id),
             low,
             high,
             limit=limit,

@@ -13,17 +13,17 @@ from threading import Lock
 
 from pynamodb.expressions.operand import Path
 
-from opencrab.adapters.dynamodb.item import Item, Schema, shard, with_defaults
+from opencrab.adapters.dynamodb.item import Item, Schema, shard_of, with_defaults
 from opencrab.adapters.dynamodb.listing import page_of
 from opencrab.adapters.dynamodb.table import (
     ConditionFailed,
     Table,
     Write,
-    absent,
-    changes,
-    every,
-    put,
-    update,
+    all_conditions,
+    attribute_changes,
+    item_absent,
+    put_item,
+    update_item,
 )
 from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.errors import Conflict, NotFound, Unavailable
@@ -97,7 +97,7 @@ class DynamoSessions:
 
     def create(self, session: Session) -> Session:
         try:
-            self._table.write(put(to_item(CountedSession(session, 0, 1)), absent()))
+            self._table.write(put_item(to_item(CountedSession(session, 0, 1)), item_absent()))
         except ConditionFailed as refusal:
             stored = from_item(refusal.item).session if refusal.item else self.get(session.id)
             if (stored.agent_ids, stored.theme) == (session.agent_ids, session.theme):
@@ -110,7 +110,7 @@ class DynamoSessions:
         return session
 
     def get(self, session_id: str) -> Session:
-        return fetch(self._table, self._seen, session_id).session
+        return fetch_session(self._table, self._seen, session_id).session
 
     def page(self, *, after: str | None, limit: int) -> tuple[Session, ...]:
         keys = page_of(self._table, LIST, f"SESSION#{after or ''}", limit)
@@ -133,7 +133,7 @@ class DynamoSessions:
 
     def _changed(self, session_id: str, change: Callable[[Session], Session]) -> Session:
         for _ in range(ATTEMPTS):
-            known = fetch(self._table, self._seen, session_id)
+            known = fetch_session(self._table, self._seen, session_id)
             session = change(known.session)
             if session is known.session:
                 return session
@@ -143,12 +143,12 @@ class DynamoSessions:
             except ConditionFailed:
                 continue
             return self._seen.note(after).session
-        raise busy(session_id)
+        raise busy_session_error(session_id)
 
 
 def to_item(counted: CountedSession) -> Item:
     """The session as an item."""
-    return SCHEMA.item(partition(counted.session.id), HEAD, _fields(counted))
+    return SCHEMA.item(session_partition(counted.session.id), HEAD, _fields(counted))
 
 
 def from_item(item: Item) -> CountedSession:
@@ -158,11 +158,11 @@ def from_item(item: Item) -> CountedSession:
     return CountedSession(session, fields["lines"], fields["version"], fields.get("redactions", 0))
 
 
-def fetch(table: Table, seen: SessionCache, session_id: str) -> CountedSession:
+def fetch_session(table: Table, seen: SessionCache, session_id: str) -> CountedSession:
     """Read a session with its counters; raises NotFound."""
-    item = table.get(partition(session_id), HEAD)
+    item = table.get(session_partition(session_id), HEAD)
     if item is None:
-        raise missing(session_id)
+        raise missing_session_error(session_id)
     return seen.note(from_item(item))
 
 
@@ -173,21 +173,23 @@ def session_update(known: CountedSession, after: CountedSession) -> Write:
     changed = {name: value for name, value in fields.items() if before[name] != value}
     # Every change counts the version on, appended lines among them: one condition for all that is
     # known. What newer code wrote is left to it.
-    condition = every(Path("version") == known.version, Path("schema") <= SCHEMA.version)
-    return update(partition(known.session.id), HEAD, changes(changed), condition)
+    condition = all_conditions(Path("version") == known.version, Path("schema") <= SCHEMA.version)
+    return update_item(
+        session_partition(known.session.id), HEAD, attribute_changes(changed), condition
+    )
 
 
-def partition(session_id: str) -> str:
+def session_partition(session_id: str) -> str:
     """Where a session and its lines lie."""
     return f"SESSION#{session_id}"
 
 
-def missing(session_id: str) -> NotFound:
+def missing_session_error(session_id: str) -> NotFound:
     """There is no such session."""
     return NotFound(f"there is no session {session_id!r}")
 
 
-def busy(session_id: str) -> Unavailable:
+def busy_session_error(session_id: str) -> Unavailable:
     """Too many others changed a session at the same time."""
     return Unavailable(
         f"session {session_id!r} is busy: others change it again and again",
@@ -202,5 +204,5 @@ def _fields(counted: CountedSession) -> dict[str, str | int]:
         "lines": counted.lines,
         "version": counted.version,
         "redactions": counted.redactions,
-        "list": f"{LIST}#{shard(partition(session.id))}",
+        "list": f"{LIST}#{shard_of(session_partition(session.id))}",
     }

@@ -6,9 +6,16 @@ from itertools import islice
 
 from pynamodb.expressions.operand import Path
 
-from opencrab.adapters.dynamodb.item import Item, Schema, attribute, microseconds, shard, ttl
-from opencrab.adapters.dynamodb.listing import due_items, readable
-from opencrab.adapters.dynamodb.table import ConditionFailed, Table, Write, absent, put
+from opencrab.adapters.dynamodb.item import (
+    Item,
+    Schema,
+    shard_of,
+    time_to_live,
+    to_attribute,
+    to_microseconds,
+)
+from opencrab.adapters.dynamodb.listing import due_items, readable_items
+from opencrab.adapters.dynamodb.table import ConditionFailed, Table, Write, item_absent, put_item
 from opencrab.domain.conversation.message import DeliveryState, Utterance
 from opencrab.domain.errors import NotFound
 from opencrab.domain.identifier import content_hash
@@ -33,16 +40,16 @@ class DynamoOutbox:
 
     def mark(self, utterance: Utterance, expected: DeliveryState) -> bool:
         # The network may carry this very mark twice: then the second holds as well.
-        token = attribute(secrets.token_hex(8))
+        token = to_attribute(secrets.token_hex(8))
         holds = (Path("state") == expected.value) | (Path("mark") == token)
         try:
-            self._table.write(put(to_item(utterance) | {"mark": token}, holds))
+            self._table.write(put_item(to_item(utterance) | {"mark": token}, holds))
         except ConditionFailed:
             return False
         return True
 
     def unsent(self, before: datetime, limit: int) -> tuple[Utterance, ...]:
-        found = readable(from_item, due_items(self._table, DUE, microseconds(before)))
+        found = readable_items(from_item, due_items(self._table, DUE, to_microseconds(before)))
         late = (one for one in found if not one.state.is_end and one.updated_at <= before)
         return tuple(islice(late, limit))
 
@@ -54,10 +61,10 @@ def to_item(utterance: Utterance) -> Item:
         "state": utterance.state.value,
     }
     if utterance.state.is_end:
-        fields["ttl"] = ttl(utterance.updated_at + RETENTION)
+        fields["ttl"] = time_to_live(utterance.updated_at + RETENTION)
     else:
-        fields["due_list"] = f"{DUE}#{shard(utterance.key)}"
-        fields["due_at"] = microseconds(utterance.updated_at)
+        fields["due_list"] = f"{DUE}#{shard_of(utterance.key)}"
+        fields["due_at"] = to_microseconds(utterance.updated_at)
     return SCHEMA.item(_partition(utterance.channel.target), utterance.key, fields)
 
 
@@ -66,9 +73,9 @@ def from_item(item: Item) -> Utterance:
     return Utterance.model_validate_json(SCHEMA.fields(item)["body"])
 
 
-def new(utterance: Utterance) -> Write:
+def put_new_utterance(utterance: Utterance) -> Write:
     """Put an utterance that must not be there yet."""
-    return put(to_item(utterance), absent())
+    return put_item(to_item(utterance), item_absent())
 
 
 def of_turn(table: Table, target: str, turn_id: str) -> list[Item]:

@@ -1,8 +1,14 @@
 """How providers fare, on the board that every turn reads before its next model call."""
 
-from opencrab.adapters.dynamodb.item import attribute
-from opencrab.adapters.dynamodb.money.board import HEALTH, PARTITION, SCHEMA, SWITCH, read
-from opencrab.adapters.dynamodb.table import ConditionFailed, Table, Write, key
+from opencrab.adapters.dynamodb.item import to_attribute
+from opencrab.adapters.dynamodb.money.board import (
+    HEALTH,
+    PARTITION,
+    SCHEMA,
+    SWITCH,
+    read_budget_board,
+)
+from opencrab.adapters.dynamodb.table import ConditionFailed, Table, Write, item_key
 from opencrab.domain.models.health import BreakerState
 
 
@@ -13,7 +19,7 @@ class DynamoHealths:
         self._table = table
 
     def all(self) -> dict[str, BreakerState]:
-        return read(self._table).health()
+        return read_budget_board(self._table).health()
 
     def put(self, provider: str, health: BreakerState, before: BreakerState | None) -> bool:
         values = {":health": health.model_dump_json()}
@@ -34,11 +40,12 @@ class DynamoHealths:
 def _update(provider: str, change: str, values: dict[str, str], condition: str = "") -> Write:
     """A change of one provider's attribute; the provider's name never gets into an expression."""
     arguments = {
-        "Key": key(PARTITION, SWITCH),
+        "Key": item_key(PARTITION, SWITCH),
         "UpdateExpression": f"{change}#schema = :schema",
         "ExpressionAttributeNames": {"#health": f"{HEALTH}{provider}", "#schema": "schema"},
         "ExpressionAttributeValues": {
-            name: attribute(value) for name, value in {**values, ":schema": SCHEMA.version}.items()
+            name: to_attribute(value)
+            for name, value in {**values, ":schema": SCHEMA.version}.items()
         },
     }
     if condition:

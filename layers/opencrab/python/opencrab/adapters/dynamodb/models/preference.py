@@ -6,7 +6,7 @@ from pynamodb.expressions.operand import Path
 
 from opencrab.adapters.dynamodb.item import Item, Schema
 from opencrab.adapters.dynamodb.money.board import settings_changed
-from opencrab.adapters.dynamodb.table import Cancelled, Table, absent, put
+from opencrab.adapters.dynamodb.table import Cancelled, Table, item_absent, put_item
 from opencrab.domain.errors import Conflict
 from opencrab.domain.models.preferences import Preferences
 from opencrab.ports.models.preferences import StoredPreferences
@@ -27,9 +27,9 @@ class DynamoPreferences:
 
     def save(self, preferences: Preferences, version: int) -> StoredPreferences:
         saved = StoredPreferences(preferences, version + 1)
-        known = Path("version") == version if version else absent()
+        known = Path("version") == version if version else item_absent()
         try:
-            self._table.transact(put(to_item(saved), known), settings_changed(saved.version))
+            self._table.transact(put_item(to_item(saved), known), settings_changed(saved.version))
         except Cancelled:
             raise Conflict(
                 f"the settings were changed meanwhile: version {version} is not the newest",

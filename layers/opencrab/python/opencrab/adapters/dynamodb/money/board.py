@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from pynamodb.expressions.operand import Path
 from pynamodb.expressions.update import Update
 
-from opencrab.adapters.dynamodb.item import Fields, Schema, microseconds, moment
-from opencrab.adapters.dynamodb.table import Table, Write, changes, update
+from opencrab.adapters.dynamodb.item import Fields, Schema, from_microseconds, to_microseconds
+from opencrab.adapters.dynamodb.table import Table, Write, attribute_changes, update_item
 from opencrab.domain.models.health import BreakerState
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.value import MicroUsd
@@ -67,7 +67,7 @@ class Switchboard:
     def instructed_since(self, since: datetime) -> bool:
         """Whether any session may have been instructed since then."""
         at = self._fields.get("instructed_at")
-        return at is not None and moment(at) >= since - SKEW
+        return at is not None and from_microseconds(at) >= since - SKEW
 
 
 class DynamoSwitches:
@@ -81,17 +81,17 @@ class DynamoSwitches:
         path = Path("frozen")
         change = path.add(scopes) if frozen else path.delete(scopes)
         self._table.write(
-            update(PARTITION, SWITCH, Update(change, Path("schema").set(SCHEMA.version)))
+            update_item(PARTITION, SWITCH, Update(change, Path("schema").set(SCHEMA.version)))
         )
 
     def frozen(self, scope: str) -> bool:
-        return read(self._table).frozen(scope) is not None
+        return read_budget_board(self._table).frozen(scope) is not None
 
     def all_frozen(self) -> tuple[str, ...]:
-        return tuple(sorted(read(self._table).all_frozen()))
+        return tuple(sorted(read_budget_board(self._table).all_frozen()))
 
 
-def read(table: Table) -> Switchboard:
+def read_budget_board(table: Table) -> Switchboard:
     """The whole board, strongly consistent."""
     item = table.get(PARTITION, SWITCH)
     return Switchboard({} if item is None else SCHEMA.fields(item))
@@ -99,7 +99,7 @@ def read(table: Table) -> Switchboard:
 
 def instruction_write(at: datetime) -> Write:
     """Note that an instruction was given."""
-    return _noting(instructed_at=microseconds(at))
+    return _noting(instructed_at=to_microseconds(at))
 
 
 def limits_write(changes: Mapping[str, MicroUsd | None]) -> Write:
@@ -118,4 +118,4 @@ def scopes_of(agent_id: str) -> tuple[str, str]:
 
 
 def _noting(**noted: str | int | None) -> Write:
-    return update(PARTITION, SWITCH, changes({**noted, "schema": SCHEMA.version}))
+    return update_item(PARTITION, SWITCH, attribute_changes({**noted, "schema": SCHEMA.version}))

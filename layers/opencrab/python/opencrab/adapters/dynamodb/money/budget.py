@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from pynamodb.expressions.operand import Path
 from pynamodb.expressions.update import Update
 
-from opencrab.adapters.dynamodb.item import Schema, ttl
-from opencrab.adapters.dynamodb.money.board import limits_write, read
-from opencrab.adapters.dynamodb.table import Table, Write, update
+from opencrab.adapters.dynamodb.item import Schema, time_to_live
+from opencrab.adapters.dynamodb.money.board import limits_write, read_budget_board
+from opencrab.adapters.dynamodb.table import Table, Write, update_item
 from opencrab.domain.money.budget import BudgetDraw, budget_exhausted_error, budget_limit_changes
 from opencrab.domain.value import MicroUsd
 
@@ -27,7 +27,7 @@ class DynamoBudgets:
         return 0 if item is None else int(SCHEMA.fields(item)["drawn"])
 
     def limits(self) -> dict[str, MicroUsd]:
-        return read(self._table).limits()
+        return read_budget_board(self._table).limits()
 
     def change_limits(self, changes: Mapping[str, MicroUsd | None]) -> None:
         checked = budget_limit_changes(changes)
@@ -35,21 +35,21 @@ class DynamoBudgets:
             self._table.write(limits_write(checked))
 
 
-def drawing(draw: BudgetDraw, at: datetime) -> Write:
+def budget_draw_write(draw: BudgetDraw, at: datetime) -> Write:
     """Change one day's budget; raises Exhausted when the draw alone is over the limit."""
-    values = {"schema": SCHEMA.version, "ttl": ttl(at.astimezone(UTC) + LIFE)}
+    values = {"schema": SCHEMA.version, "ttl": time_to_live(at.astimezone(UTC) + LIFE)}
     change = Update(*(Path(name).set(value) for name, value in values.items()))
     change.add_action(Path("drawn").add(draw.micro_usd))
     limit = draw.limit_micro_usd
     if limit is None or draw.micro_usd <= 0:
-        return update(_partition(draw.scope), draw.day, change)
+        return update_item(_partition(draw.scope), draw.day, change)
     # The sum cannot be a condition, but what was drawn before can: no two draws at the same time
     # go over the limit together. What is given back has no condition (ADR 0008).
     room = limit - draw.micro_usd
     if room < 0:
         raise budget_exhausted_error(draw)
     fits = Path("drawn").does_not_exist() | (Path("drawn") <= room)
-    return update(_partition(draw.scope), draw.day, change, fits)
+    return update_item(_partition(draw.scope), draw.day, change, fits)
 
 
 def _partition(scope: str) -> str:

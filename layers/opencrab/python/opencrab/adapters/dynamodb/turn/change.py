@@ -10,7 +10,7 @@ from opencrab.adapters.dynamodb.conversation import session as sessions
 from opencrab.adapters.dynamodb.conversation import utterance as utterances
 from opencrab.adapters.dynamodb.conversation.session import CountedSession
 from opencrab.adapters.dynamodb.money import budget as budgets
-from opencrab.adapters.dynamodb.table import Cancelled, Write, put
+from opencrab.adapters.dynamodb.table import Cancelled, Write, put_item
 from opencrab.adapters.dynamodb.turn import header as headers
 from opencrab.adapters.dynamodb.turn import record as records
 from opencrab.adapters.dynamodb.usage import counters as tallies
@@ -72,7 +72,7 @@ class Writes:
     def _judged_header(self, refusal: Cancelled) -> Stop | None:
         item = refusal.failed[HEADER]
         if item is None:
-            raise headers.missing(self._after.id)
+            raise headers.missing_turn_error(self._after.id)
         stored = headers.from_item(item)
         if (
             stored.epoch != self._after.epoch
@@ -95,24 +95,26 @@ class Writes:
         owned = headers.ownership_condition(turn, change.expected, unless_stopped=stopped)
         # Put whole: of what others write meanwhile only `stop` must not be lost, and the condition
         # holds it (ADR 0009).
-        yield put(headers.to_item(turn), owned)
+        yield put_item(headers.to_item(turn), owned)
         for draw in change.draws:
-            yield budgets.drawing(draw, at)
-        yield from fact_items.writing(change.facts)
+            yield budgets.budget_draw_write(draw, at)
+        yield from fact_items.document_writes(change.facts)
         if self._known is not None and self.grown is not None:
             yield sessions.session_update(self._known, self.grown)
-            yield from map(line_items.new, line_items.number_lines(change.lines, self._known.lines))
+            yield from map(
+                line_items.put_new_line, line_items.number_lines(change.lines, self._known.lines)
+            )
         yield from self._new(at)
 
     def _new(self, at: datetime) -> Iterator[Write]:
         change = self._change
         # Put if absent: a step is recorded once, however often it is carried out (ADR 0004).
         for record in change.records:
-            yield records.new(self._after.id, record, at)
-        yield from map(utterances.new, change.utterances)
-        yield from map(due_items.new, change.due)
-        yield from map(ledger.new, change.usage)
-        yield from tallies.counting(change.usage, at, self._seen)
+            yield records.put_new_record(self._after.id, record, at)
+        yield from map(utterances.put_new_utterance, change.utterances)
+        yield from map(due_items.put_new_due_item, change.due)
+        yield from map(ledger.put_new_ledger_row, change.usage)
+        yield from tallies.usage_counter_writes(change.usage, at, self._seen)
 
 
 def _advance_counts(change: TurnChange, known: CountedSession) -> CountedSession:

@@ -10,20 +10,20 @@ from pynamodb.expressions.operand import Path
 from opencrab.adapters.dynamodb.item import (
     Item,
     Schema,
-    microseconds,
-    moment,
-    shard,
-    ttl,
+    from_microseconds,
+    shard_of,
+    time_to_live,
+    to_microseconds,
     with_defaults,
 )
 from opencrab.adapters.dynamodb.table import (
     ConditionFailed,
     Table,
     Write,
-    changes,
-    every,
-    put,
-    update,
+    all_conditions,
+    attribute_changes,
+    put_item,
+    update_item,
 )
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
@@ -43,7 +43,7 @@ _RUNNING = TurnStatus.RUNNING.value
 _ALIVE = (TurnStatus.QUEUED, TurnStatus.RUNNING)
 
 
-def partition(turn_id: str) -> str:
+def turn_partition(turn_id: str) -> str:
     """Where a turn's header and records lie."""
     return f"TURN#{turn_id}"
 
@@ -58,8 +58,8 @@ def to_item(turn: Turn) -> Item:
             fields[name] = _text(fields[name])
     for name in _TIMES:
         at: datetime | None = getattr(turn, name)
-        fields[name] = None if at is None else microseconds(at)
-    return SCHEMA.item(partition(turn.id), HEADER, fields | _index(turn) | _expiry(turn))
+        fields[name] = None if at is None else to_microseconds(at)
+    return SCHEMA.item(turn_partition(turn.id), HEADER, fields | _index(turn) | _expiry(turn))
 
 
 def from_item(item: Item) -> Turn:
@@ -71,24 +71,26 @@ def from_item(item: Item) -> Turn:
             known[name] = json.loads(known[name])
     for name in _TIMES:
         if name in known:
-            known[name] = moment(known[name])
+            known[name] = from_microseconds(known[name])
     return Turn(id=fields["pk"].removeprefix("TURN#"), **known)
 
 
-def fetch(table: Table, turn_id: str) -> Turn:
+def fetch_turn_header(table: Table, turn_id: str) -> Turn:
     """Read a header; raises NotFound."""
-    item = table.get(partition(turn_id), HEADER)
+    item = table.get(turn_partition(turn_id), HEADER)
     if item is None:
-        raise missing(turn_id)
+        raise missing_turn_error(turn_id)
     return from_item(item)
 
 
-def claim(table: Table, turn_id: str, lease_until: datetime, receipt: str | None) -> Turn | None:
+def claim_turn(
+    table: Table, turn_id: str, lease_until: datetime, receipt: str | None
+) -> Turn | None:
     """Take a turn as `Turn.claimed` says, in one call; None when it has ended or waits."""
-    change = changes(
+    change = attribute_changes(
         {
             "status": TurnStatus.RUNNING.value,
-            "lease_until": microseconds(lease_until),
+            "lease_until": to_microseconds(lease_until),
             "receipt": receipt,
             **_due(turn_id, lease_until),
         }
@@ -96,16 +98,18 @@ def claim(table: Table, turn_id: str, lease_until: datetime, receipt: str | None
     # A new epoch: whoever had the turn before fails at its next change, dead or not (ADR 0004).
     for counter in ("epoch", "deliveries"):
         change.add_action(Path(counter).set(Path(counter) + 1))
-    takes = every(
+    takes = all_conditions(
         Path("status").is_in(*(status.value for status in _ALIVE)),
         Path("schema") <= SCHEMA.version,
         *([] if receipt is None else [_not_taken_with(receipt)]),
     )
     try:
-        item = table.write(update(partition(turn_id), HEADER, change, takes), answer="ALL_NEW")
+        item = table.write(
+            update_item(turn_partition(turn_id), HEADER, change, takes), answer="ALL_NEW"
+        )
     except ConditionFailed as refusal:
         if refusal.item is None:
-            raise missing(turn_id) from None
+            raise missing_turn_error(turn_id) from None
         stored = from_item(refusal.item)
         if stored.status is TurnStatus.RUNNING and stored.receipt == receipt:
             return stored  # the network carried this very claim twice
@@ -115,20 +119,20 @@ def claim(table: Table, turn_id: str, lease_until: datetime, receipt: str | None
 
 def _not_taken_with(receipt: str) -> Condition:
     path = Path("receipt")
-    return every(path.does_not_exist() | (path != receipt) | (Path("status") != _RUNNING))
+    return all_conditions(path.does_not_exist() | (path != receipt) | (Path("status") != _RUNNING))
 
 
-def replacing(turn: Turn, stored: Turn) -> Write:
+def turn_header_replacement(turn: Turn, stored: Turn) -> Write:
     """Write a header over one that must still be as it was read."""
-    return put(to_item(turn), unchanged_condition(stored))
+    return put_item(to_item(turn), unchanged_condition(stored))
 
 
 def unchanged_condition(stored: Turn) -> Condition:
     """The condition that nobody changed a header since it was read."""
     path, lease = Path("lease_until"), stored.lease_until
-    as_leased = path.does_not_exist() if lease is None else path == microseconds(lease)
+    as_leased = path.does_not_exist() if lease is None else path == to_microseconds(lease)
     owned = _same_state_condition(stored.epoch, stored.sequence, stored.status)
-    return every(owned, _stopped_as(stored.stop), as_leased)
+    return all_conditions(owned, _stopped_as(stored.stop), as_leased)
 
 
 def ownership_condition(turn: Turn, expected: int, *, unless_stopped: bool) -> Condition:
@@ -136,17 +140,17 @@ def ownership_condition(turn: Turn, expected: int, *, unless_stopped: bool) -> C
     # An intent holds only while nobody asked to stop; what has happened is kept also after a stop,
     # once the worker knows of it (ADR 0009).
     stop = _stopped_as(None if unless_stopped else turn.stop)
-    return every(_same_state_condition(turn.epoch, expected, TurnStatus.RUNNING), stop)
+    return all_conditions(_same_state_condition(turn.epoch, expected, TurnStatus.RUNNING), stop)
 
 
-def missing(turn_id: str) -> NotFound:
+def missing_turn_error(turn_id: str) -> NotFound:
     """There is no such turn."""
     return NotFound(f"there is no turn {turn_id!r}")
 
 
-def coarse(moment: datetime) -> int:
+def sweep_time(moment: datetime) -> int:
     """The time at which the sweep begins to look for a turn whose lease ends at a moment."""
-    at = microseconds(moment)
+    at = to_microseconds(moment)
     return at - at % _COARSE
 
 
@@ -156,7 +160,7 @@ def is_alive(turn: Turn) -> bool:
 
 
 def _same_state_condition(epoch: int, sequence: int, status: TurnStatus) -> Condition:
-    return every(
+    return all_conditions(
         Path("epoch") == epoch, Path("sequence") == sequence, Path("status") == status.value
     )
 
@@ -166,10 +170,10 @@ def _stopped_as(stop: Stop | None) -> Condition:
     # be taken back, or become a stop.
     path = Path("stop")
     if stop is None:
-        return every(path.does_not_exist())
+        return all_conditions(path.does_not_exist())
     if stop.pause:
-        return every(path == _text(stop.model_dump(mode="json", exclude_defaults=True)))
-    return every(path.exists())
+        return all_conditions(path == _text(stop.model_dump(mode="json", exclude_defaults=True)))
+    return all_conditions(path.exists())
 
 
 def _index(turn: Turn) -> dict[str, Any]:
@@ -184,11 +188,11 @@ def _due(turn_id: str, lease_until: datetime) -> dict[str, Any]:
     Coarse and early, because a new place costs two writes of the index: leases move with every
     change, this place seldom. Who finds a turn here reads its true lease.
     """
-    return {"due_list": f"{DUE}#{shard(turn_id)}", "due_at": coarse(lease_until)}
+    return {"due_list": f"{DUE}#{shard_of(turn_id)}", "due_at": sweep_time(lease_until)}
 
 
 def _expiry(turn: Turn) -> dict[str, Any]:
-    return {} if turn.ended_at is None else {"ttl": ttl(turn.ended_at + RETENTION)}
+    return {} if turn.ended_at is None else {"ttl": time_to_live(turn.ended_at + RETENTION)}
 
 
 def _text(value: object) -> str:

@@ -2,21 +2,21 @@
 
 from datetime import timedelta
 
-from opencrab.adapters.dynamodb.item import Item, Schema, attribute, ttl
-from opencrab.adapters.dynamodb.table import Table, Write, absent, delete, put
+from opencrab.adapters.dynamodb.item import Item, Schema, time_to_live, to_attribute
+from opencrab.adapters.dynamodb.table import Table, Write, delete_item, item_absent, put_item
 from opencrab.adapters.dynamodb.turn.message import MARK
-from opencrab.adapters.dynamodb.turn.message import partition as marker
+from opencrab.adapters.dynamodb.turn.message import message_partition as marker
 from opencrab.domain.conversation.message import Instruction
 
 SCHEMA = Schema("instruction")
 LIFE = timedelta(days=35)
 
 
-def new(instruction: Instruction) -> tuple[Write, Write]:
+def put_new_instruction(instruction: Instruction) -> tuple[Write, Write]:
     """Put an instruction and the marker by which its repeat is known; neither may be there yet."""
-    body = {"body": instruction.model_dump_json(), "ttl": ttl(instruction.at + LIFE)}
+    body = {"body": instruction.model_dump_json(), "ttl": time_to_live(instruction.at + LIFE)}
     item = SCHEMA.item(_partition(instruction.session_id), _sort_key(instruction.line), body)
-    return put(SCHEMA.item(marker(instruction.id), MARK, body), absent()), put(item)
+    return put_item(SCHEMA.item(marker(instruction.id), MARK, body), item_absent()), put_item(item)
 
 
 def from_item(item: Item) -> Instruction:
@@ -24,13 +24,13 @@ def from_item(item: Item) -> Instruction:
     return Instruction.model_validate_json(SCHEMA.fields(item)["body"])
 
 
-def after(table: Table, session_id: str, line: int) -> tuple[Instruction, ...]:
+def instructions_after(table: Table, session_id: str, line: int) -> tuple[Instruction, ...]:
     """Instructions that came after a line of their session."""
     items = table.query(_partition(session_id), _sort_key(line + 1), "~")
     return tuple(from_item(item) for item in items)
 
 
-def erasing(marked: Item | None, session_id: str, line: int) -> tuple[Write, ...]:
+def instruction_erasure(marked: Item | None, session_id: str, line: int) -> tuple[Write, ...]:
     """Remove an instruction, and leave of its marker what knows the same one again.
 
     Nothing for a marker that is gone or that of another message.
@@ -39,8 +39,8 @@ def erasing(marked: Item | None, session_id: str, line: int) -> tuple[Write, ...
         return ()
     bare = from_item(marked).erased().model_dump_json()
     return (
-        delete(_partition(session_id), _sort_key(line)),
-        put(marked | {"body": attribute(bare)}),
+        delete_item(_partition(session_id), _sort_key(line)),
+        put_item(marked | {"body": to_attribute(bare)}),
     )
 
 

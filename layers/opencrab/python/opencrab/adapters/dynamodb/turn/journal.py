@@ -11,18 +11,18 @@ from datetime import datetime
 from opencrab.adapters.dynamodb import document as fact_items
 from opencrab.adapters.dynamodb.conversation import line as line_items
 from opencrab.adapters.dynamodb.conversation import session as sessions
-from opencrab.adapters.dynamodb.conversation.recent_lines import LineCache, newest
+from opencrab.adapters.dynamodb.conversation.recent_lines import LineCache, newest_lines
 from opencrab.adapters.dynamodb.conversation.session import CountedSession, SessionCache
-from opencrab.adapters.dynamodb.item import microseconds
-from opencrab.adapters.dynamodb.listing import due_items, readable
+from opencrab.adapters.dynamodb.item import to_microseconds
+from opencrab.adapters.dynamodb.listing import due_items, readable_items
 from opencrab.adapters.dynamodb.money import board as switches
 from opencrab.adapters.dynamodb.table import (
     Cancelled,
     ConditionFailed,
     Table,
     Write,
-    absent,
-    put,
+    item_absent,
+    put_item,
 )
 from opencrab.adapters.dynamodb.turn import header as headers
 from opencrab.adapters.dynamodb.turn import instruction as inbox
@@ -72,9 +72,9 @@ class DynamoJournal:
                 one.replaced(trigger_line=placed.sequence, group=placed.group)
                 for one in admission.turns
             )
-            new = (put(headers.to_item(one), absent()) for one in turns)
+            new = (put_item(headers.to_item(one), item_absent()) for one in turns)
             try:
-                self._append(known, placed, markers.new(admission), *new)
+                self._append(known, placed, markers.put_new_message_marker(admission), *new)
             except Cancelled as refusal:
                 # A marker or a header that is there means this very message, whatever the counter
                 # says; session and line alone mean a wrong guess, which the refusal puts right
@@ -84,11 +84,11 @@ class DynamoJournal:
                 known = self._corrected(refusal, _SESSION, session_id)
                 continue
             return turns
-        raise sessions.busy(session_id)
+        raise sessions.busy_session_error(session_id)
 
     def open(self, turn: Turn) -> Turn:
         try:
-            self._table.write(put(headers.to_item(turn), absent()))
+            self._table.write(put_item(headers.to_item(turn), item_absent()))
         except ConditionFailed as refusal:
             return turn if refusal.item is None else headers.from_item(refusal.item)
         return turn
@@ -96,11 +96,11 @@ class DynamoJournal:
     def claim(
         self, turn_id: str, *, lease_until: datetime, receipt: str | None
     ) -> RecordedTurn | None:
-        claimed = headers.claim(self._table, turn_id, lease_until, receipt)
+        claimed = headers.claim_turn(self._table, turn_id, lease_until, receipt)
         if claimed is None:
             return None
         self._on_turn(claimed)
-        before = records.fetch(self._table, turn_id) if claimed.sequence > 1 else ()
+        before = records.fetch_turn_records(self._table, turn_id) if claimed.sequence > 1 else ()
         _require_all(claimed, before)
         return RecordedTurn(claimed, before)
 
@@ -123,28 +123,28 @@ class DynamoJournal:
                 continue
             if writes.grown is not None:
                 self._seen.note(writes.grown)
-            tallies.note(change.usage, self._active)
+            tallies.note_active_agent(change.usage, self._active)
             self._on_turn(after)
             return after
-        raise sessions.busy(session_id)
+        raise sessions.busy_session_error(session_id)
 
     def load(self, turn_id: str) -> RecordedTurn:
         # Records sort before their header, so that one query reads both, the header last.
-        items = self._table.query(headers.partition(turn_id), "0", headers.HEADER)
+        items = self._table.query(headers.turn_partition(turn_id), "0", headers.HEADER)
         if not items or items[-1]["sk"]["S"] != headers.HEADER:
-            raise headers.missing(turn_id)
+            raise headers.missing_turn_error(turn_id)
         turn = headers.from_item(items[-1])
         return RecordedTurn(turn, tuple(records.from_item(item) for item in items[:-1]))
 
     def header(self, turn_id: str) -> Turn:
-        return headers.fetch(self._table, turn_id)
+        return headers.fetch_turn_header(self._table, turn_id)
 
     def boundary(self, turn: Turn) -> StepBoundary:
         # One strongly consistent read of one item, before each model call (ADR 0010).
-        board = switches.read(self._table)
+        board = switches.read_budget_board(self._table)
         told: tuple[Instruction, ...] = ()
         if board.instructed_since(turn.created_at):
-            told = inbox.after(self._table, turn.session_id, turn.trigger_line)
+            told = inbox.instructions_after(self._table, turn.session_id, turn.trigger_line)
         return StepBoundary(
             frozen=board.frozen(*switches.scopes_of(turn.agent_id)),
             instructions=told,
@@ -159,7 +159,7 @@ class DynamoJournal:
         for _ in range(sessions.ATTEMPTS):
             (placed,) = line_items.number_lines((line,), known.lines)
             given = instruction.replaced(line=placed.sequence)
-            marker, item = inbox.new(given)
+            marker, item = inbox.put_new_instruction(given)
             if known.session.status is SessionStatus.ENDED:
                 return self._instructed_before(instruction)
             try:
@@ -170,11 +170,11 @@ class DynamoJournal:
                 known = self._corrected(refusal, _SESSION, session_id)
                 continue
             return given
-        raise sessions.busy(session_id)
+        raise sessions.busy_session_error(session_id)
 
     def stop(self, turn_id: str, stop: Stop) -> Turn:
         for _ in range(sessions.ATTEMPTS):
-            stored = headers.fetch(self._table, turn_id)
+            stored = headers.fetch_turn_header(self._table, turn_id)
             if stored.status.is_end or _stays(stored.stop, stop):
                 return stored
             stopped = stored.replaced(stop=stop)
@@ -186,7 +186,7 @@ class DynamoJournal:
 
     def resume(self, turn_id: str) -> Turn:
         for _ in range(sessions.ATTEMPTS):
-            stored = headers.fetch(self._table, turn_id)
+            stored = headers.fetch_turn_header(self._table, turn_id)
             if stored.status.is_end or stored.stop is None or not stored.stop.pause:
                 return stored
             resumed = _requeue_waiting(stored.replaced(stop=None))
@@ -205,10 +205,14 @@ class DynamoJournal:
                 )
             _require_all(stored, recorded.records)
             queued = _requeue_waiting(stored)
-            told = fact_items.writing(facts)
-            decided = records.new(turn_id, decision, stored.lease_until or stored.created_at)
+            told = fact_items.document_writes(facts)
+            decided = records.put_new_record(
+                turn_id, decision, stored.lease_until or stored.created_at
+            )
             try:
-                self._table.transact(headers.replacing(queued, stored), *told, decided)
+                self._table.transact(
+                    headers.turn_header_replacement(queued, stored), *told, decided
+                )
             except Cancelled as refusal:
                 if HEADER not in refusal.failed and min(refusal.failed) <= len(facts):
                     raise stale_write(facts[min(refusal.failed) - 1]) from None
@@ -226,27 +230,29 @@ class DynamoJournal:
         newest_first: bool = False,
     ) -> tuple[Line, ...]:
         if newest_first and before is None and not after:
-            return newest(self._table, self._seen, self._recent, session_id, limit)
-        return line_items.between(
+            return newest_lines(self._table, self._seen, self._recent, session_id, limit)
+        return line_items.lines_between(
             self._table, session_id, (after, before), limit, newest_first=newest_first
         )
 
     def overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
         lapsed: list[tuple[datetime, Turn]] = []
-        at = microseconds(now)
-        for turn in readable(headers.from_item, due_items(self._table, headers.DUE, at)):
+        at = to_microseconds(now)
+        for turn in readable_items(headers.from_item, due_items(self._table, headers.DUE, at)):
             until = turn.lease_until
             if until is None or until > now or not headers.is_alive(turn):
                 continue
             # They come in coarse order: whoever shares the last one's place may be older.
-            if len(lapsed) >= limit and headers.coarse(until) > headers.coarse(lapsed[-1][0]):
+            if len(lapsed) >= limit and headers.sweep_time(until) > headers.sweep_time(
+                lapsed[-1][0]
+            ):
                 break
             lapsed.append((until, turn))
         oldest = sorted(lapsed, key=lambda found: found[0])[:limit]
         return tuple(turn for _, turn in oldest)
 
     def extend(self, turn: Turn, lease_until: datetime) -> bool:
-        stored = headers.fetch(self._table, turn.id)
+        stored = headers.fetch_turn_header(self._table, turn.id)
         same = (turn.epoch, turn.status, turn.lease_until)
         if (stored.epoch, stored.status, stored.lease_until) != same:
             return False
@@ -255,38 +261,38 @@ class DynamoJournal:
     def _known(self, session_id: str) -> CountedSession:
         """What the session's counter probably is."""
         known = self._seen.guess(session_id)
-        return known or sessions.fetch(self._table, self._seen, session_id)
+        return known or sessions.fetch_session(self._table, self._seen, session_id)
 
     def _corrected(self, refusal: Cancelled, place: int, session_id: str) -> CountedSession:
         """The session as the refusal tells it, when the guess was wrong."""
         # In a conflict nobody looked whether the guess held, so that no item came back.
         if place in refusal.unknown:
-            return sessions.fetch(self._table, self._seen, session_id)
+            return sessions.fetch_session(self._table, self._seen, session_id)
         if place not in refusal.failed:
             return self._known(session_id)
         item = refusal.failed[place]
         if item is None:
-            raise sessions.missing(session_id)
+            raise sessions.missing_session_error(session_id)
         return self._seen.correct(sessions.from_item(item))
 
     def _append(self, known: CountedSession, placed: Line, marker: Write, *others: Write) -> None:
         """Put one line and what belongs to it, unless the marker says that it was put before."""
         grown = known.grown(1)
         self._table.transact(
-            sessions.session_update(known, grown), marker, line_items.new(placed), *others
+            sessions.session_update(known, grown), marker, line_items.put_new_line(placed), *others
         )
         self._seen.note(grown)
 
     def _admitted_before(self, admission: AdmittedMessage) -> tuple[Turn, ...]:
         """The turns that this message became before; raises Conflict if it cannot be admitted."""
-        marker = self._table.get(markers.partition(admission.message_id), markers.MARK)
+        marker = self._table.get(markers.message_partition(admission.message_id), markers.MARK)
         if marker is None:
-            known = sessions.fetch(self._table, self._seen, admission.line.session_id)
+            known = sessions.fetch_session(self._table, self._seen, admission.line.session_id)
             if known.session.status is SessionStatus.ENDED:
                 raise _session_ended_error(known.session.id)
             raise Conflict("one of this message's turns was admitted with another message")
         turn_ids = markers.turns_of(marker, admission)
-        keys = [(headers.partition(turn_id), headers.HEADER) for turn_id in turn_ids]
+        keys = [(headers.turn_partition(turn_id), headers.HEADER) for turn_id in turn_ids]
         found = self._table.several(keys)
         turns = tuple(headers.from_item(found[key]) for key in keys if key in found)
         if not turns:
@@ -294,14 +300,14 @@ class DynamoJournal:
         return turns
 
     def _instructed_before(self, instruction: Instruction) -> Instruction:
-        marker = self._table.get(markers.partition(instruction.id), markers.MARK)
+        marker = self._table.get(markers.message_partition(instruction.id), markers.MARK)
         if marker is None:
             raise _session_ended_error(instruction.session_id)
         return inbox.from_item(marker)
 
     def _replaced(self, turn: Turn, stored: Turn) -> bool:
         try:
-            self._table.write(headers.replacing(turn, stored))
+            self._table.write(headers.turn_header_replacement(turn, stored))
         except ConditionFailed as refusal:
             # The network may have carried this very write twice.
             return refusal.item is not None and headers.from_item(refusal.item) == turn

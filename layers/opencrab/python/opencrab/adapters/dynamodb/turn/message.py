@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from opencrab.adapters.dynamodb.item import Item, Schema, ttl
-from opencrab.adapters.dynamodb.table import Write, absent, put
+from opencrab.adapters.dynamodb.item import Item, Schema, time_to_live
+from opencrab.adapters.dynamodb.table import Write, item_absent, put_item
 from opencrab.domain.errors import Conflict
 from opencrab.ports.turn.journal import AdmittedMessage
 
@@ -12,14 +12,16 @@ MARK = "M"
 RETENTION = timedelta(days=35)
 
 
-def new(admission: AdmittedMessage) -> Write:
+def put_new_message_marker(admission: AdmittedMessage) -> Write:
     """Put the marker of a message that must not have been admitted yet."""
     fields = {
         "body_hash": admission.body_hash,
         "turns": [turn.id for turn in admission.turns],
-        "ttl": ttl(admission.line.at + RETENTION),
+        "ttl": time_to_live(admission.line.at + RETENTION),
     }
-    return put(SCHEMA.item(partition(admission.message_id), MARK, fields), absent())
+    return put_item(
+        SCHEMA.item(message_partition(admission.message_id), MARK, fields), item_absent()
+    )
 
 
 def turns_of(item: Item, admission: AdmittedMessage) -> tuple[str, ...]:
@@ -39,6 +41,6 @@ def turns_in(item: Item) -> tuple[str, ...]:
     return tuple(one["S"] for one in item.get("turns", {}).get("L", ()))
 
 
-def partition(message_id: str) -> str:
+def message_partition(message_id: str) -> str:
     """Where a message's marker lies."""
     return f"MESSAGE#{message_id}"

@@ -4,9 +4,9 @@ from datetime import datetime, timedelta
 
 from pydantic import ConfigDict, TypeAdapter
 
-from opencrab.adapters.dynamodb.item import Item, Schema, ttl, with_defaults
-from opencrab.adapters.dynamodb.table import Table, Write, absent, put
-from opencrab.adapters.dynamodb.turn.header import partition
+from opencrab.adapters.dynamodb.item import Item, Schema, time_to_live, with_defaults
+from opencrab.adapters.dynamodb.table import Table, Write, item_absent, put_item
+from opencrab.adapters.dynamodb.turn.header import turn_partition
 from opencrab.domain.turn.action import MemoriesFound
 from opencrab.domain.turn.record import CallResult, ModelIntent, Record, turn_record_key
 
@@ -33,9 +33,9 @@ def to_item(turn_id: str, record: Record, at: datetime) -> Item:
     fields = {
         "schema": SCHEMA.version if newest else BEFORE,
         "body": record.model_dump_json(exclude=None if newest else _ADDED),
-        "ttl": ttl(at + LIFE),
+        "ttl": time_to_live(at + LIFE),
     }
-    return SCHEMA.item(partition(turn_id), turn_record_key(record), fields)
+    return SCHEMA.item(turn_partition(turn_id), turn_record_key(record), fields)
 
 
 def from_item(item: Item) -> Record:
@@ -43,19 +43,19 @@ def from_item(item: Item) -> Record:
     return _RECORD.validate_json(SCHEMA.fields(item)["body"])
 
 
-def new(turn_id: str, record: Record, at: datetime) -> Write:
+def put_new_record(turn_id: str, record: Record, at: datetime) -> Write:
     """Put a record that must not be there yet."""
-    return put(to_item(turn_id, record, at), absent())
+    return put_item(to_item(turn_id, record, at), item_absent())
 
 
-def fetch(table: Table, turn_id: str) -> tuple[Record, ...]:
+def fetch_turn_records(table: Table, turn_id: str) -> tuple[Record, ...]:
     """A turn's records in order of their keys."""
     return tuple(map(from_item, items_of(table, turn_id)))
 
 
 def items_of(table: Table, turn_id: str) -> list[Item]:
     """The items that a turn's records are."""
-    return table.query(partition(turn_id), _FIRST, _LAST)
+    return table.query(turn_partition(turn_id), _FIRST, _LAST)
 
 
 def _is_newest(record: Record) -> bool:

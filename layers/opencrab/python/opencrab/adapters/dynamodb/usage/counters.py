@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from pynamodb.expressions.operand import Path
 from pynamodb.expressions.update import Update
 
-from opencrab.adapters.dynamodb.item import Fields, Item, Schema, shard, ttl
-from opencrab.adapters.dynamodb.table import Table, Write, put, update
+from opencrab.adapters.dynamodb.item import Fields, Item, Schema, shard_of, time_to_live
+from opencrab.adapters.dynamodb.table import Table, Write, put_item, update_item
 from opencrab.domain.usage.counters import (
     ACTIVE_KEPT,
     KEPT,
@@ -54,16 +54,16 @@ class DynamoTallies:
         return tuple(agent_id for agent_id in found if agent_id != after)[:limit]
 
 
-def counting(rows: tuple[UsageRow, ...], at: datetime, seen: Seen) -> Iterator[Write]:
+def usage_counter_writes(rows: tuple[UsageRow, ...], at: datetime, seen: Seen) -> Iterator[Write]:
     """The writes that count the calls of one transaction; `seen` is what needs no telling."""
     for tally in merge_tallies(map(tally_of_call, rows)):
-        yield _tally_update(tally, shard(rows[0].turn_id, SHARDS), at)
+        yield _tally_update(tally, shard_of(rows[0].turn_id, SHARDS), at)
     for agent_id, day in sorted({(row.agent_id, tally_day(row.at)) for row in rows} - seen):
-        fields = {"ttl": ttl(at.astimezone(UTC) + ACTIVE_KEPT)}
-        yield put(ACTIVE.item(f"ACTIVE#{day}", agent_id, fields))
+        fields = {"ttl": time_to_live(at.astimezone(UTC) + ACTIVE_KEPT)}
+        yield put_item(ACTIVE.item(f"ACTIVE#{day}", agent_id, fields))
 
 
-def note(rows: tuple[UsageRow, ...], seen: Seen) -> None:
+def note_active_agent(rows: tuple[UsageRow, ...], seen: Seen) -> None:
     """Remember that an agent was told to be active."""
     if len(seen) >= _MOST_SEEN:
         seen.clear()
@@ -101,7 +101,7 @@ def _tally_update(tally: DailyTally, place: int, at: datetime) -> Write:
     values = {
         "schema": SCHEMA.version,
         "cell": cell.model_dump_json(),
-        "ttl": ttl(at.astimezone(UTC) + KEPT),
+        "ttl": time_to_live(at.astimezone(UTC) + KEPT),
     }
     change = Update(*(Path(name).set(value) for name, value in values.items()))
     for name, count in tally.counts.items():
@@ -109,7 +109,7 @@ def _tally_update(tally: DailyTally, place: int, at: datetime) -> Write:
     for hour, counts in tally.hours.items():
         for name, count in counts.items():
             change.add_action(Path(f"{_HOUR}{hour}_{name}").add(count))
-    return update(_partition(tally.agent_id), f"{tally.day}#{cell.id}#{place}", change)
+    return update_item(_partition(tally.agent_id), f"{tally.day}#{cell.id}#{place}", change)
 
 
 def _partition(agent_id: str) -> str:

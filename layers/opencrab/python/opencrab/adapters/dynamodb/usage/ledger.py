@@ -8,7 +8,7 @@ from pynamodb.expressions.operand import Path
 
 from opencrab.adapters.dynamodb.agent import created_at
 from opencrab.adapters.dynamodb.item import Item, Schema
-from opencrab.adapters.dynamodb.table import ConditionFailed, Table, Write, absent, put
+from opencrab.adapters.dynamodb.table import ConditionFailed, Table, Write, item_absent, put_item
 from opencrab.domain.errors import NotFound, Unavailable
 from opencrab.domain.usage.ledger import Judgement, UsageRow, is_ledger_row_id, ledger_row_bounds
 from opencrab.ports.clock import Clock
@@ -82,7 +82,7 @@ class DynamoUsage:
                 return row
             as_read = Path("body") == item["body"]["S"]
             try:
-                self._table.write(put(to_item(changed), as_read))
+                self._table.write(put_item(to_item(changed), as_read))
             except ConditionFailed:
                 # Somebody was faster, or the network carried this very write twice.
                 continue
@@ -146,9 +146,9 @@ def from_item(item: Item) -> UsageRow:
     return UsageRow.model_validate(json.loads(fields["body"]) | {"agent_id": agent_id})
 
 
-def new(row: UsageRow) -> Write:
+def put_new_ledger_row(row: UsageRow) -> Write:
     """Put a row that must not be there yet."""
-    return put(to_item(row), absent())
+    return put_item(to_item(row), item_absent())
 
 
 def _partition(agent_id: str, row_id: str) -> str:

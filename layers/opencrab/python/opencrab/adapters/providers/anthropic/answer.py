@@ -3,15 +3,15 @@
 from typing import Any
 
 from opencrab.adapters.providers.anthropic.error import told_failure
-from opencrab.adapters.providers.anthropic.replay import replay, wire_name
+from opencrab.adapters.providers.anthropic.replay import replayed_blocks, wire_name
 from opencrab.adapters.providers.wire.lenient import (
-    count,
+    as_label,
+    as_list,
+    as_mapping,
+    as_token_count,
     is_unsure,
     json_excerpt,
-    label,
-    listing,
-    mapping,
-    raw,
+    raw_arguments,
     read_arguments,
 )
 from opencrab.adapters.providers.wire.text import repair_text, sort_blocks
@@ -32,8 +32,8 @@ def from_wire(body: Any, party: ErrorParty) -> ModelAnswer:
     error instead, or no message, or one that its model refused or had no room to write.
     """
     blocks = _blocks(body, party)
-    finish = label(body.get("stop_reason"))
-    usage = _usage(mapping(body.get("usage")))
+    finish = as_label(body.get("stop_reason"))
+    usage = _usage(as_mapping(body.get("usage")))
     words = sort_blocks(repair_text(_join_blocks(blocks, "text", "")))
     calls = () if finish == _REFUSED else _calls(blocks, cut=finish == _CUT)
     if finish == _FULL:
@@ -47,10 +47,10 @@ def from_wire(body: Any, party: ErrorParty) -> ModelAnswer:
         calls=calls,
         thought=Reflection(judgment=judgment, intent=intent) if judgment or intent else None,
         memory_update=words.memory,
-        model=label(body.get("model")),
+        model=as_label(body.get("model")),
         finish=finish,
         usage=usage,
-        replay=replay(blocks, wire_name(party.model)) if calls else None,
+        replay=replayed_blocks(blocks, wire_name(party.model)) if calls else None,
     )
 
 
@@ -66,7 +66,7 @@ def _blocks(body: Any, party: ErrorParty) -> list[dict[str, Any]]:
         return [{"type": "text", "text": content}]
     if not isinstance(content, list):
         raise ModelCallFailed(f"the answer has no content: {json_excerpt(body)}", Fault.NONSENSE)
-    return [mapping(block) for block in listing(content)]
+    return [as_mapping(block) for block in as_list(content)]
 
 
 def _join_blocks(blocks: list[dict[str, Any]], kind: str, between: str) -> str:
@@ -89,8 +89,8 @@ def _call(call_id: str, use: dict[str, Any], *, cut: bool) -> ActionCall:
     """A call; what came of one that was cut is no argument, however whole it looks."""
     arguments = use.get("input")
     readable = None if cut and is_unsure(arguments) else read_arguments(arguments)
-    kept = "" if readable is not None else raw(arguments)
-    return ActionCall(id=call_id, name=label(use.get("name")), arguments=readable, raw=kept)
+    kept = "" if readable is not None else raw_arguments(arguments)
+    return ActionCall(id=call_id, name=as_label(use.get("name")), arguments=readable, raw=kept)
 
 
 def _usage(usage: dict[str, Any]) -> Usage:
@@ -98,15 +98,15 @@ def _usage(usage: dict[str, Any]) -> Usage:
 
     What was written to a cache for nobody says how long counts as the dearer, for an hour.
     """
-    cached = count(usage.get("cache_read_input_tokens"))
-    parts = mapping(usage.get("cache_creation"))
-    short = count(parts.get("ephemeral_5m_input_tokens"))
-    long = count(parts.get("ephemeral_1h_input_tokens"))
-    long = max(long, count(usage.get("cache_creation_input_tokens")) - short)
-    output = count(usage.get("output_tokens"))
-    thinking = count(mapping(usage.get("output_tokens_details")).get("thinking_tokens"))
+    cached = as_token_count(usage.get("cache_read_input_tokens"))
+    parts = as_mapping(usage.get("cache_creation"))
+    short = as_token_count(parts.get("ephemeral_5m_input_tokens"))
+    long = as_token_count(parts.get("ephemeral_1h_input_tokens"))
+    long = max(long, as_token_count(usage.get("cache_creation_input_tokens")) - short)
+    output = as_token_count(usage.get("output_tokens"))
+    thinking = as_token_count(as_mapping(usage.get("output_tokens_details")).get("thinking_tokens"))
     return Usage(
-        input_tokens=count(usage.get("input_tokens")) + cached + short + long,
+        input_tokens=as_token_count(usage.get("input_tokens")) + cached + short + long,
         output_tokens=output,
         cached_tokens=cached,
         cache_write_tokens=short,
@@ -126,8 +126,12 @@ def _full(party: ErrorParty, usage: Usage) -> ModelCallFailed:
 
 
 def _refusal_error(body: dict[str, Any], party: ErrorParty, usage: Usage) -> ModelCallFailed:
-    details = mapping(body.get("stop_details"))
-    why = label(details.get("explanation")) or label(details.get("category")) or "no reason given"
+    details = as_mapping(body.get("stop_details"))
+    why = (
+        as_label(details.get("explanation"))
+        or as_label(details.get("category"))
+        or "no reason given"
+    )
     return ModelCallFailed(
         f"{party.model or 'the model'} of {party.provider} refused to answer: {why}",
         Fault.BLOCKED,

@@ -6,10 +6,10 @@ The version of the format is pinned on purpose: docs/adr/0013 says which, and wh
 from typing import Any, NoReturn
 
 from opencrab.adapters.providers.anthropic.answer import from_wire
-from opencrab.adapters.providers.anthropic.error import failure
+from opencrab.adapters.providers.anthropic.error import anthropic_error
 from opencrab.adapters.providers.anthropic.request import to_wire
 from opencrab.adapters.providers.anthropic.stream import AnthropicAssembly
-from opencrab.adapters.providers.wire.lenient import label, listing, mapping
+from opencrab.adapters.providers.wire.lenient import as_label, as_list, as_mapping
 from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.ports.models.model import Embeddings
@@ -27,7 +27,7 @@ class AnthropicWire:
     to_wire = staticmethod(to_wire)
     from_wire = staticmethod(from_wire)
     assembly = AnthropicAssembly
-    failure = staticmethod(failure)
+    failure = staticmethod(anthropic_error)
 
     def __init__(self, base_url: str = "") -> None:
         self._root = "" if base_url.rstrip("/").endswith("/v1") else "/v1"
@@ -45,8 +45,8 @@ class AnthropicWire:
         return f"{self._root}/models?limit={_MOST_MODELS}"
 
     def models_from_wire(self, body: Any) -> tuple[str, ...]:
-        entries = listing(mapping(body).get("data"))
-        return tuple(filter(None, (label(mapping(entry).get("id")) for entry in entries)))
+        entries = as_list(as_mapping(body).get("data"))
+        return tuple(filter(None, (as_label(as_mapping(entry).get("id")) for entry in entries)))
 
     def embeddings_path(self, model: str) -> str | None:  # noqa: ARG002  - there are none
         return None

@@ -4,7 +4,7 @@ from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire import refusal
-from opencrab.adapters.providers.wire.lenient import mapping, retry_after
+from opencrab.adapters.providers.wire.lenient import as_mapping, retry_after
 from opencrab.adapters.providers.wire.refusal import (
     billed_by,
     body_in,
@@ -62,7 +62,7 @@ _FAILED = ("{name} failed ({status})", "")
 _REQUEST, _SERVER, _BEYOND = 400, 500, 600
 
 
-def failure(reply: Reply, party: ErrorParty) -> ModelCallFailed:
+def anthropic_error(reply: Reply, party: ErrorParty) -> ModelCallFailed:
     """The error for a reply whose status is not 200."""
     if moved := redirect_refusal(reply, party):
         return moved
@@ -79,7 +79,7 @@ def failure(reply: Reply, party: ErrorParty) -> ModelCallFailed:
 def told_failure(body: Any, party: ErrorParty, *, billed: bool | None = None) -> ModelCallFailed:
     """The error that a body or an event holds although its status is 200."""
     return _provider_error(
-        _own_status(mapping(mapping(body).get("error"))), body, party, billed=billed
+        _own_status(as_mapping(as_mapping(body).get("error"))), body, party, billed=billed
     )
 
 
@@ -100,7 +100,7 @@ def _provider_error(
     wait: float | None = None,
     billed: bool | None = None,
 ) -> ModelCallFailed:
-    error = mapping(body).get("error", body)
+    error = as_mapping(body).get("error", body)
     fault = _fault(status, _marks(error), final=final)
     message, cure = _advice(fault, status, party)
     return ModelCallFailed(
@@ -136,7 +136,7 @@ def _advice(fault: Fault, status: int, party: ErrorParty) -> tuple[str, str | No
 
 
 def _error_message(error: Any) -> Any:
-    message = mapping(error).get("message")
+    message = as_mapping(error).get("message")
     return message if isinstance(message, str) and message.strip() else error
 
 
@@ -144,6 +144,6 @@ def _marks(error: Any) -> str:
     """Everything in an error that tells its kind, in lower case."""
     if not isinstance(error, dict):
         return error.lower() if isinstance(error, str) else ""
-    code = mapping(error.get("details")).get("error_code")
+    code = as_mapping(error.get("details")).get("error_code")
     fields = (error.get("type"), error.get("message"), code)
     return " ".join(field for field in fields if isinstance(field, str)).lower()

@@ -7,7 +7,7 @@ all blocks is kept, and nothing of it when the answer had no thoughts.
 import re
 from typing import Any
 
-from opencrab.adapters.providers.wire.lenient import listing, mapping
+from opencrab.adapters.providers.wire.lenient import as_list, as_mapping
 from opencrab.adapters.providers.wire.text import repair_text
 from opencrab.ports.models.model import ChatMessage
 
@@ -30,7 +30,7 @@ def is_append_only(model: str) -> bool:
     return _APPEND_ONLY.match(model) is not None
 
 
-def replay(blocks: list[dict[str, Any]], model: str) -> dict[str, Any] | None:
+def replayed_blocks(blocks: list[dict[str, Any]], model: str) -> dict[str, Any] | None:
     """What to keep of an answer's blocks for the same model; None when there are no thoughts."""
     kept = [part for part in map(_replayable_part, blocks) if part is not None]
     if is_append_only(model) or not any(part["type"] in _FIELDS for part in kept):
@@ -43,11 +43,11 @@ def replay_blocks(said: ChatMessage, model: str) -> list[dict[str, Any]] | None:
 
     Calls are left blank but for the id that they had.
     """
-    kept = mapping(said.replay)
+    kept = as_mapping(said.replay)
     if kept.get("vendor") != "anthropic" or kept.get("model") != model:
         return None
     blocks = [
-        part for part in map(_replayable_part, map(mapping, listing(kept.get("blocks")))) if part
+        part for part in map(_replayable_part, map(as_mapping, as_list(kept.get("blocks")))) if part
     ]
     count = sum(1 for block in blocks if block["type"] == "tool_use")
     return blocks if said.calls and count == len(said.calls) else None

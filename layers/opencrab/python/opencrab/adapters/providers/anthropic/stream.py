@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opencrab.adapters.providers.anthropic.error import told_failure
-from opencrab.adapters.providers.wire.lenient import count, mapping, parse
+from opencrab.adapters.providers.wire.lenient import as_mapping, as_token_count, parse_json_body
 from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
 
 _DELTAS = {
@@ -62,23 +62,23 @@ class AnthropicAssembly:
         """Take one event; the counts of an opening are on the bill, but not all that will be."""
         if self._ended or not event.data.strip():
             return
-        data = mapping(parse(event.data.encode("utf-8", "replace")))
+        data = as_mapping(parse_json_body(event.data.encode("utf-8", "replace")))
         if not (data.get("error") or data.get("type") == "error"):
             self._take(data.get("type") or event.name, data)
         elif not self._stopped:
-            counted = any(map(count, self._usage.values()))
+            counted = any(map(as_token_count, self._usage.values()))
             raise told_failure(data, self._party, billed=self._began or counted or None)
 
     def _take(self, kind: Any, data: dict[str, Any]) -> None:
         match kind:
             case "message_start":
-                self._start(mapping(data.get("message")))
+                self._start(as_mapping(data.get("message")))
             case "content_block_start":
-                self._open(_place(data), mapping(data.get("content_block")))
+                self._open(_place(data), as_mapping(data.get("content_block")))
             case "content_block_delta":
-                self._append(_place(data), mapping(data.get("delta")))
+                self._append(_place(data), as_mapping(data.get("delta")))
             case "message_delta":
-                delta = mapping(data.get("delta"))
+                delta = as_mapping(data.get("delta"))
                 self._message.update(delta)
                 self._count(data.get("usage"))
                 self._stopped = self._stopped or bool(delta.get("stop_reason"))
@@ -119,7 +119,7 @@ class AnthropicAssembly:
 
     def _count(self, usage: Any) -> None:
         """Later counts include the earlier ones, and leave out what has not changed."""
-        told = mapping(usage).items()
+        told = as_mapping(usage).items()
         self._usage.update({name: value for name, value in told if value is not None})
 
 

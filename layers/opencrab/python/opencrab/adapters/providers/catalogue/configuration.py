@@ -171,7 +171,7 @@ def models_settings(
     return settings
 
 
-def target(name: str, aliases: Mapping[str, str], place: str) -> str:
+def alias_target(name: str, aliases: Mapping[str, str], place: str) -> str:
     """Where a name leads when its aliases are followed; raises Invalid when they go in circles."""
     seen = [name]
     while name in aliases:
@@ -193,7 +193,7 @@ def check_target(
     place: str,
 ) -> str:
     """Where a name leads; raises Invalid unless that is a model of a known provider."""
-    found = target(name, aliases, place)
+    found = alias_target(name, aliases, place)
     provider = found.partition(":")[0]
     if provider not in providers and provider != "scripted":
         known = ", ".join(sorted({*providers, "scripted"}))

@@ -46,7 +46,7 @@ _WIRES = {
 }
 
 
-def lacking(provider: ProviderSettings) -> str:
+def missing_provider_setting(provider: ProviderSettings) -> str:
     """Why a provider cannot be used; empty when it can."""
     if not provider.enabled:
         return "it is switched off"
@@ -54,7 +54,7 @@ def lacking(provider: ProviderSettings) -> str:
         return provider.problem
     if name := missing_key(provider):
         return f"{name} is not set"
-    if provider.kind != "scripted" and not address(provider):
+    if provider.kind != "scripted" and not provider_address(provider):
         return "it has no base_url"
     return ""
 
@@ -72,7 +72,7 @@ def is_vendors_own(provider: ProviderSettings) -> bool:
     return provider.base_url.rstrip("/") in {"", BASE_URLS.get(provider.kind, "")}
 
 
-def address(provider: ProviderSettings, base_url: str | None = None) -> str:
+def provider_address(provider: ProviderSettings, base_url: str | None = None) -> str:
     """Where a provider is with its own base_url or another; empty when nobody says."""
     given = provider.base_url if base_url is None else base_url
     return given or BASE_URLS.get(provider.kind, "")
@@ -80,7 +80,7 @@ def address(provider: ProviderSettings, base_url: str | None = None) -> str:
 
 def address_of(provider: ProviderSettings) -> str:
     """The address below which the wire's paths lie; raises Invalid for an unsafe one."""
-    url = checked_base_url(address(provider), provider=provider.name)
+    url = checked_base_url(provider_address(provider), provider=provider.name)
     if provider.kind == "llamacpp" and not url.endswith("/v1"):
         return f"{url}/v1"
     if provider.kind == "ollama":
@@ -95,7 +95,7 @@ def stays_private(provider: ProviderSettings) -> bool:
     if provider.private is not None:
         return provider.private
     if provider.kind in LOCAL_KINDS or provider.kind == "openai":
-        return is_private(address(provider))
+        return is_private(provider_address(provider))
     return False
 
 
@@ -109,7 +109,7 @@ def costs_nothing(provider: ProviderSettings, model: str) -> bool:
         return True
     if provider.kind == "openrouter":
         return model.endswith(":free")
-    if provider.kind in OPENAI_SHAPED and is_private(address(provider)):
+    if provider.kind in OPENAI_SHAPED and is_private(provider_address(provider)):
         return provider.kind == "llamacpp" or provider.private is True
     return False
 
@@ -139,7 +139,7 @@ def scripted_model(provider: ProviderSettings, info: ModelInfo) -> ChatModel:
     return Scripted(script, info=info)
 
 
-def embedder(
+def embedding_model(
     provider: ProviderSettings, model: str, info: ModelInfo, transport: Transport
 ) -> Embedder:
     """A model that makes vectors; raises Invalid where the vendor has none."""

@@ -11,11 +11,15 @@ from dataclasses import replace
 from opencrab.adapters.providers.catalogue.configuration import (
     ModelsSettings,
     ProviderSettings,
+    alias_target,
     check_fallback,
     check_target,
-    target,
 )
-from opencrab.adapters.providers.catalogue.connection import DEFAULT_MODELS, address, lacking
+from opencrab.adapters.providers.catalogue.connection import (
+    DEFAULT_MODELS,
+    missing_provider_setting,
+    provider_address,
+)
 from opencrab.adapters.providers.wire.address import checked_base_url
 from opencrab.domain.access.origin import key_origin_seal, origin_of
 from opencrab.domain.errors import Invalid
@@ -31,7 +35,7 @@ _OTHER_KEY = (
 ALWAYS_THERE = ProviderSettings(name="scripted", kind="scripted")
 
 
-def check(settings: ModelsSettings, preferences: Preferences) -> None:
+def check_provider_settings(settings: ModelsSettings, preferences: Preferences) -> None:
     """Raise Invalid, naming the place, for what cannot be meant in these settings."""
     providers = settings.providers
     for name, change in preferences.providers.items():
@@ -87,8 +91,8 @@ def _with_own_key(provider: ProviderSettings, change: ProviderChange) -> Provide
     Keys and addresses are kept in two places, and others may change either at the same time: so
     it is here, where they meet, that a key is held back.
     """
-    there = origin_of(address(provider))
-    belongs = change.key_origin or origin_of(address(provider, provider.configured_url))
+    there = origin_of(provider_address(provider))
+    belongs = change.key_origin or origin_of(provider_address(provider, provider.configured_url))
     if there != belongs:
         lacks_key = provider.missing == provider.key_name
         return replace(provider, api_key="", missing="" if lacks_key else provider.missing)
@@ -125,7 +129,7 @@ def resolve_model(settings: ModelsSettings, name: str) -> tuple[ProviderSettings
 
     Raises Invalid naming what is missing.
     """
-    found = target(name, settings.aliases, "model")
+    found = alias_target(name, settings.aliases, "model")
     provider_name, _, model = found.partition(":")
     known = {"scripted": ALWAYS_THERE, **settings.providers}
     provider = known.get(provider_name)
@@ -159,7 +163,7 @@ def _usable(settings: ModelsSettings) -> Callable[[str], bool]:
         except Invalid as error:
             log.warning("%r is left out: %s", name, error.message)
             return False
-        return not lacking(provider)
+        return not missing_provider_setting(provider)
 
     return usable
 

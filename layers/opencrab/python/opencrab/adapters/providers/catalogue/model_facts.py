@@ -20,8 +20,8 @@ from opencrab.adapters.providers.catalogue.config_table import (
 from opencrab.adapters.providers.catalogue.prices import (
     by_normal_name,
     micro_usd,
+    model_spellings,
     price_of,
-    spellings,
 )
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.preferences import DatedPrice
@@ -122,7 +122,7 @@ class ModelFacts:
 
     def of(self, *names: str) -> ModelSettings:
         """The facts under the first of the names that a list has, in whatever spelling."""
-        tried = tuple(dict.fromkeys(each for name in names for each in spellings(name)))
+        tried = tuple(dict.fromkeys(each for name in names for each in model_spellings(name)))
         own = _of(tried, self.models, self._own_by_name) or ModelSettings()
         facts = own.over(self._listed(tried))
         newer = _of(tried, self.dated, self._dated_by_name)

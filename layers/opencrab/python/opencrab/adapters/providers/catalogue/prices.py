@@ -158,15 +158,15 @@ def _listed_price(listed: Mapping[str, PriceEntry], name: str, limit: int | None
     return None if entry is None else entry.price(limit)
 
 
-def spellings(name: str) -> tuple[str, ...]:
+def model_spellings(name: str) -> tuple[str, ...]:
     """A `provider:model` and the other ways in which Anthropic's models are written."""
-    dashed = normal(name)
+    dashed = normal_model_name(name)
     if dashed == name and not name.partition(":")[2].startswith(_CLAUDE):
         return (name,)
     return (name, dashed, re.sub(r"-20[0-9]{6}$", "", dashed))
 
 
-def normal(name: str) -> str:
+def normal_model_name(name: str) -> str:
     """The one spelling of a `provider:model` under which all lists are searched."""
     provider, _, model = name.partition(":")
     return f"{provider}:{anthropic_name(model)}" if model.startswith(_CLAUDE) else name
@@ -174,8 +174,8 @@ def normal(name: str) -> str:
 
 def by_normal_name(entries: Mapping[str, T]) -> dict[str, T]:
     """Entries by the one spelling of their names; one that is written so itself goes first."""
-    return {normal(name): entry for name, entry in entries.items()} | {
-        name: entry for name, entry in entries.items() if normal(name) == name
+    return {normal_model_name(name): entry for name, entry in entries.items()} | {
+        name: entry for name, entry in entries.items() if normal_model_name(name) == name
     }
 
 
@@ -185,7 +185,7 @@ def anthropic_name(model: str) -> str:
 
 
 def _find(listed: Mapping[str, PriceEntry], name: str) -> PriceEntry | None:
-    entry = next((listed[each] for each in spellings(name) if each in listed), None)
+    entry = next((listed[each] for each in model_spellings(name) if each in listed), None)
     if entry is not None:
         return entry
     provider, _, model = name.partition(":")

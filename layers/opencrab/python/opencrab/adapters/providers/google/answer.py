@@ -5,12 +5,12 @@ from typing import Any
 from opencrab.adapters.providers.google.error import failure_of
 from opencrab.adapters.providers.google.request import REPLAY, model_id
 from opencrab.adapters.providers.wire.lenient import (
-    count,
+    as_label,
+    as_list,
+    as_mapping,
+    as_token_count,
     json_excerpt,
-    label,
-    listing,
-    mapping,
-    raw,
+    raw_arguments,
     read_arguments,
 )
 from opencrab.adapters.providers.wire.text import repair_text, sort_blocks
@@ -63,36 +63,38 @@ def answer_of(body: Any, party: ErrorParty) -> ModelAnswer:
         )
     if body.get("error"):
         raise failure_of(body, party)
-    usage = _usage(mapping(body.get("usageMetadata")))
+    usage = _usage(as_mapping(body.get("usageMetadata")))
     counted = usage if usage.is_counted else None
     candidate = candidate_of(body)
     if candidate is None:
         raise _no_candidate(body, party, counted)
-    parts = [mapping(part) for part in listing(mapping(candidate.get("content")).get("parts"))]
-    finish = finish_of(candidate.get("finishReason"))
+    parts = [
+        as_mapping(part) for part in as_list(as_mapping(candidate.get("content")).get("parts"))
+    ]
+    finish = google_finish_reason(candidate.get("finishReason"))
     _check(candidate, parts, finish, party, counted)
     return _answer(parts, party).replaced(
-        model=label(body.get("modelVersion")) or party.model, finish=finish, usage=usage
+        model=as_label(body.get("modelVersion")) or party.model, finish=finish, usage=usage
     )
 
 
 def candidate_of(body: dict[str, Any]) -> dict[str, Any] | None:
     """The first candidate, if it is one: we ask for no more."""
-    candidates = listing(body.get("candidates"))
+    candidates = as_list(body.get("candidates"))
     return candidates[0] if candidates and isinstance(candidates[0], dict) else None
 
 
 def says_something(part: Any) -> bool:
     """Whether a part has words or a call."""
-    part = mapping(part)
+    part = as_mapping(part)
     return bool(part.get("text")) or "functionCall" in part
 
 
-def finish_of(reason: Any) -> str:
+def google_finish_reason(reason: Any) -> str:
     """The finish reason by its name, also where it came as a number."""
     if isinstance(reason, int) and not isinstance(reason, bool):
         return _REASONS[reason] if 0 < reason < len(_REASONS) else "OTHER" if reason else ""
-    return "" if reason == _REASONS[0] else label(reason)
+    return "" if reason == _REASONS[0] else as_label(reason)
 
 
 def _no_candidate(body: dict[str, Any], party: ErrorParty, usage: Usage | None) -> ModelCallFailed:
@@ -107,10 +109,10 @@ def _no_candidate(body: dict[str, Any], party: ErrorParty, usage: Usage | None) 
 
 def block_reason(body: dict[str, Any]) -> str:
     """Why a prompt was blocked; empty if it was not."""
-    feedback = mapping(body.get("promptFeedback"))
+    feedback = as_mapping(body.get("promptFeedback"))
     reason = feedback.get("blockReason") or ""
-    words = label(feedback.get("blockReasonMessage"))
-    return words or (label(reason) if isinstance(reason, str) else _short_json_excerpt(reason))
+    words = as_label(feedback.get("blockReasonMessage"))
+    return words or (as_label(reason) if isinstance(reason, str) else _short_json_excerpt(reason))
 
 
 def _check(
@@ -122,7 +124,7 @@ def _check(
 ) -> None:
     """Raise ModelCallFailed for a candidate whose answer was withheld, or is no answer."""
     said = any(says_something(part) for part in parts if part.get("thought") is not True)
-    told = label(candidate.get("finishMessage")) or finish
+    told = as_label(candidate.get("finishMessage")) or finish
     if finish == "MALFORMED_FUNCTION_CALL" or (not said and finish.endswith("_TOOL_CALL")):
         message = f"{party.provider} made a call that it could not write down itself: {told}"
         raise ModelCallFailed(message, Fault.NONSENSE, usage=usage)
@@ -152,7 +154,7 @@ def _answer(parts: list[dict[str, Any]], party: ErrorParty) -> ModelAnswer:
     for part in parts:
         text, signature = part.get("text"), _opaque(part.get("thoughtSignature"))
         if "functionCall" in part:
-            entry = mapping(part["functionCall"])
+            entry = as_mapping(part["functionCall"])
             calls.append(_call(f"c{len(calls)}", entry))
             kept.append(_keep(id=_opaque(entry.get("id")), signature=signature))
         elif part.get("thought") is True:
@@ -177,8 +179,10 @@ def _answer(parts: list[dict[str, Any]], party: ErrorParty) -> ModelAnswer:
 def _call(call_id: str, entry: dict[str, Any]) -> ActionCall:
     arguments = entry.get("args")
     readable = read_arguments(arguments)
-    raw_text = "" if readable is not None else raw(arguments)
-    return ActionCall(id=call_id, name=label(entry.get("name")), arguments=readable, raw=raw_text)
+    raw_text = "" if readable is not None else raw_arguments(arguments)
+    return ActionCall(
+        id=call_id, name=as_label(entry.get("name")), arguments=readable, raw=raw_text
+    )
 
 
 def _replay(kept: list[dict[str, str]], text: str, party: ErrorParty) -> dict[str, Any] | None:
@@ -200,13 +204,15 @@ def _opaque(value: Any) -> str:
 
 def _usage(usage: dict[str, Any]) -> Usage:
     """Token counts; what the total holds beyond the input was paid for as output."""
-    tokens_in = count(usage.get("promptTokenCount")) + count(usage.get("toolUsePromptTokenCount"))
-    thoughts = count(usage.get("thoughtsTokenCount"))
-    beyond = count(usage.get("totalTokenCount")) - tokens_in
+    tokens_in = as_token_count(usage.get("promptTokenCount")) + as_token_count(
+        usage.get("toolUsePromptTokenCount")
+    )
+    thoughts = as_token_count(usage.get("thoughtsTokenCount"))
+    beyond = as_token_count(usage.get("totalTokenCount")) - tokens_in
     return Usage(
         input_tokens=tokens_in,
-        output_tokens=max(count(usage.get("candidatesTokenCount")) + thoughts, beyond),
-        cached_tokens=min(count(usage.get("cachedContentTokenCount")), tokens_in),
+        output_tokens=max(as_token_count(usage.get("candidatesTokenCount")) + thoughts, beyond),
+        cached_tokens=min(as_token_count(usage.get("cachedContentTokenCount")), tokens_in),
         reasoning_tokens=thoughts,
     )
 

@@ -8,7 +8,7 @@ from opencrab.adapters.providers.google.error import failure_of, failure_of_repl
 from opencrab.adapters.providers.google.request import body_of, model_id
 from opencrab.adapters.providers.google.stream import GoogleAssembly, join_chunks
 from opencrab.adapters.providers.openai import embedding
-from opencrab.adapters.providers.wire.lenient import count, label, listing, mapping
+from opencrab.adapters.providers.wire.lenient import as_label, as_list, as_mapping, as_token_count
 from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import ModelAnswer
@@ -45,8 +45,10 @@ class GoogleWire:
         return "/models?pageSize=1000"
 
     def models_from_wire(self, body: Any) -> tuple[str, ...]:
-        listed = (mapping(entry).get("name") for entry in listing(mapping(body).get("models")))
-        names = (model_id(label(name)) for name in listed)
+        listed = (
+            as_mapping(entry).get("name") for entry in as_list(as_mapping(body).get("models"))
+        )
+        names = (model_id(as_label(name)) for name in listed)
         return tuple(dict.fromkeys(name for name in names if name))
 
     def embeddings_path(self, model: str) -> str | None:
@@ -63,12 +65,12 @@ class GoogleWire:
     def embeddings_from_wire(
         self, body: Any, texts: tuple[str, ...], party: ErrorParty
     ) -> Embeddings:
-        if mapping(body).get("error"):
+        if as_mapping(body).get("error"):
             raise failure_of(body, party)
-        rows = map(mapping, listing(mapping(body).get("embeddings")))
-        counted = mapping(mapping(body).get("usageMetadata")).get("promptTokenCount")
+        rows = map(as_mapping, as_list(as_mapping(body).get("embeddings")))
+        counted = as_mapping(as_mapping(body).get("usageMetadata")).get("promptTokenCount")
         placed = {"data": [{"embedding": row.get("values")} for row in rows]}
-        usage = Usage(input_tokens=count(counted))
+        usage = Usage(input_tokens=as_token_count(counted))
         return embedding.from_wire(placed, len(texts), party, usage)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire import refusal
-from opencrab.adapters.providers.wire.lenient import label, listing, mapping, seconds
+from opencrab.adapters.providers.wire.lenient import as_label, as_list, as_mapping, duration_seconds
 from opencrab.adapters.providers.wire.refusal import by_status, key_place, refusal_of
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -52,10 +52,10 @@ def failure_of(
 ) -> ModelCallFailed:
     """The error that a body holds; without a status, its own code or name decides."""
     body = body[0] if isinstance(body, list) and body else body
-    error = mapping(body).get("error") or body
-    details = [mapping(detail) for detail in listing(mapping(error).get("details"))]
+    error = as_mapping(body).get("error") or body
+    details = [as_mapping(detail) for detail in as_list(as_mapping(error).get("details"))]
     told = _error_message(error)
-    fault = _fault(mapping(error), details, status, told.lower())
+    fault = _fault(as_mapping(error), details, status, told.lower())
     return ModelCallFailed(
         _MESSAGES.get(fault, _OTHERWISE).format(party=party, told=told),
         fault,
@@ -69,7 +69,7 @@ def _fault(
     error: Mapping[str, Any], details: list[dict[str, Any]], status: int, told: str
 ) -> Fault:
     """What an error means: its words and details first, then its name, then its number."""
-    reasons = [label(detail.get("reason")).lower() for detail in details]
+    reasons = [as_label(detail.get("reason")).lower() for detail in details]
     if any(mark in told for mark in _TOO_LONG):
         return Fault.TOO_LONG
     if any(mark in told or mark in reasons for mark in _BAD_KEY):
@@ -78,7 +78,7 @@ def _fault(
         return Fault.QUOTA_SPENT
     code = error.get("code")
     number = status or (code if isinstance(code, int) else 0)
-    fault = _BY_NAME.get(label(error.get("status"))) or by_status(number, _OTHERS)
+    fault = _BY_NAME.get(as_label(error.get("status"))) or by_status(number, _OTHERS)
     vain = fault is Fault.RATE_LIMITED and _waiting_is_vain(details)
     return Fault.QUOTA_SPENT if vain else fault
 
@@ -91,21 +91,21 @@ def _waiting_is_vain(details: list[dict[str, Any]]) -> bool:
 def _quotas(details: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     """The name and the limit of each quota that an error mentions."""
     for detail in details:
-        for violation in map(mapping, listing(detail.get("violations"))):
-            yield label(violation.get("quotaId")), str(violation.get("quotaValue", ""))
-        metadata = mapping(detail.get("metadata"))
-        yield label(metadata.get("quota_limit")), str(metadata.get("quota_limit_value", ""))
+        for violation in map(as_mapping, as_list(detail.get("violations"))):
+            yield as_label(violation.get("quotaId")), str(violation.get("quotaValue", ""))
+        metadata = as_mapping(detail.get("metadata"))
+        yield as_label(metadata.get("quota_limit")), str(metadata.get("quota_limit_value", ""))
 
 
 def _wait(details: list[dict[str, Any]]) -> float | None:
     """How long Google asks us to wait; it says so in the body rather than in a header."""
-    delays = [seconds(detail.get("retryDelay")) for detail in details]
+    delays = [duration_seconds(detail.get("retryDelay")) for detail in details]
     return next((delay for delay in delays if delay is not None), None)
 
 
 def _error_message(error: Any) -> str:
     return refusal.vendor_message(
-        mapping(error).get("message") or mapping(error).get("status") or error
+        as_mapping(error).get("message") or as_mapping(error).get("status") or error
     )
 
 

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from opencrab.adapters.providers.google.schema import gemini_schema
-from opencrab.adapters.providers.wire.lenient import listing, mapping
+from opencrab.adapters.providers.wire.lenient import as_list, as_mapping
 from opencrab.domain.turn.record import ActionCall
 from opencrab.ports.models.model import (
     ActionSchema,
@@ -160,9 +160,9 @@ def _calls_with_replay(
     turn: ChatMessage, replay: Mapping[str, Any]
 ) -> Iterator[tuple[ActionCall, dict[str, Any]]]:
     """Each call with what was kept for its place."""
-    kept = listing(replay.get("calls"))
+    kept = as_list(replay.get("calls"))
     for place, call in enumerate(turn.calls):
-        yield call, mapping(kept[place]) if place < len(kept) else {}
+        yield call, as_mapping(kept[place]) if place < len(kept) else {}
 
 
 def _replay(turn: ChatMessage, model: str) -> Mapping[str, Any]:

@@ -5,11 +5,11 @@ from typing import Any
 from opencrab.adapters.providers.google.answer import (
     block_reason,
     candidate_of,
-    finish_of,
+    google_finish_reason,
     says_something,
 )
 from opencrab.adapters.providers.google.error import failure_of
-from opencrab.adapters.providers.wire.lenient import listing, mapping, parse
+from opencrab.adapters.providers.wire.lenient import as_list, as_mapping, parse_json_body
 from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
 
 
@@ -30,19 +30,19 @@ class GoogleAssembly:
     @property
     def ended(self) -> bool:
         if self._candidate:
-            return bool(finish_of(self._candidate.get("finishReason")))
+            return bool(google_finish_reason(self._candidate.get("finishReason")))
         return bool(block_reason(self._rest))
 
     def add(self, event: StreamFrame) -> None:
         if not event.data.strip():
             return
-        chunk = parse(event.data.encode("utf-8", "replace"))
+        chunk = parse_json_body(event.data.encode("utf-8", "replace"))
         for each in chunk if isinstance(chunk, list) else [chunk]:
             self.take(each)
 
     def take(self, chunk: Any) -> None:
         """Add one chunk; raises ModelCallFailed for an error."""
-        chunk = mapping(chunk)
+        chunk = as_mapping(chunk)
         if chunk.get("error"):
             counted = bool(self._rest.get("usageMetadata"))
             raise failure_of(chunk, self._party, billed=self._began or counted or None)
@@ -52,7 +52,7 @@ class GoogleAssembly:
         candidate = candidate_of(chunk)
         if candidate is None:
             return
-        parts = listing(mapping(candidate.get("content")).get("parts"))
+        parts = as_list(as_mapping(candidate.get("content")).get("parts"))
         self._parts.extend(parts)
         self._began = self._began or any(map(says_something, parts))
         self._candidate["index"] = 0

@@ -1,7 +1,7 @@
 """llama.cpp's own server: OpenAI's format, with a few words of its own for what went wrong."""
 
 from opencrab.adapters.providers.openai.endpoint import OpenAIWire
-from opencrab.adapters.providers.transport.exchange import Reply, excerpt
+from opencrab.adapters.providers.transport.exchange import Reply, response_excerpt
 from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 
@@ -22,7 +22,8 @@ class LlamaCppWire(OpenAIWire):
         if reply.status != _NOT_IMPLEMENTED:
             return super().failure(reply, party)
         return ModelCallFailed(
-            f"{party.provider} was not started for this ({reply.status}): {excerpt(reply.body)}",
+            f"{party.provider} was started without this ability ({reply.status}): "
+            f"{response_excerpt(reply.body)}",
             Fault.BAD_REQUEST,
             cure="start the server with this ability, such as --embeddings or --jinja",
         )

@@ -4,13 +4,13 @@ from typing import Any
 
 from opencrab.adapters.providers.ollama.error import failure_of
 from opencrab.adapters.providers.wire.lenient import (
-    count,
+    as_label,
+    as_list,
+    as_mapping,
+    as_token_count,
     json_excerpt,
-    label,
-    listing,
-    mapping,
-    parse,
-    raw,
+    parse_json_body,
+    raw_arguments,
     read_arguments,
 )
 from opencrab.adapters.providers.wire.text import repair_text, sort_blocks
@@ -38,11 +38,11 @@ def answer_of(body: Any, party: ErrorParty) -> ModelAnswer:
     if body.get("done") is False:
         raise ModelCallFailed(f"{party.provider} broke off its answer", Fault.BROKEN_OFF)
     return _answer(message).replaced(
-        model=label(body.get("model")) or party.model,
-        finish=label(body.get("done_reason")),
+        model=as_label(body.get("model")) or party.model,
+        finish=as_label(body.get("done_reason")),
         usage=Usage(
-            input_tokens=count(body.get("prompt_eval_count")),
-            output_tokens=count(body.get("eval_count")),
+            input_tokens=as_token_count(body.get("prompt_eval_count")),
+            output_tokens=as_token_count(body.get("eval_count")),
         ),
     )
 
@@ -68,15 +68,15 @@ class OllamaAssembly:
     def add(self, event: StreamFrame) -> None:
         if self.ended:
             return
-        line = mapping(parse(event.data.encode("utf-8", "replace")))
+        line = as_mapping(parse_json_body(event.data.encode("utf-8", "replace")))
         if line.get("error"):
             raise failure_of(line, self._party, billed=self.began or None)
-        message = mapping(line.pop("message", None))
+        message = as_mapping(line.pop("message", None))
         for field, pieces in (("content", self._texts), ("thinking", self._thoughts)):
             piece = message.get(field)
             if isinstance(piece, str) and piece:
                 pieces.append(piece)
-        self._calls.extend(listing(message.get("tool_calls")))
+        self._calls.extend(as_list(message.get("tool_calls")))
         self._rest |= line
 
     def body(self) -> Any:
@@ -90,7 +90,7 @@ class OllamaAssembly:
 
 def _answer(message: dict[str, Any]) -> ModelAnswer:
     words = sort_blocks(repair_text(_text(message.get("content"))))
-    entries = [entry for entry in listing(message.get("tool_calls")) if entry]
+    entries = [entry for entry in as_list(message.get("tool_calls")) if entry]
     calls = tuple(_call(f"c{place}", entry) for place, entry in enumerate(entries))
     judgment = (repair_text(_text(message.get("thinking"))).strip(), words.thought)
     thought = Reflection(
@@ -105,12 +105,12 @@ def _answer(message: dict[str, Any]) -> ModelAnswer:
 
 
 def _call(call_id: str, entry: Any) -> ActionCall:
-    function = mapping(mapping(entry).get("function"))
+    function = as_mapping(as_mapping(entry).get("function"))
     arguments = function.get("arguments")
     readable = read_arguments(arguments)
-    raw_text = "" if readable is not None else raw(arguments)
+    raw_text = "" if readable is not None else raw_arguments(arguments)
     return ActionCall(
-        id=call_id, name=label(function.get("name")), arguments=readable, raw=raw_text
+        id=call_id, name=as_label(function.get("name")), arguments=readable, raw=raw_text
     )
 
 

@@ -6,7 +6,7 @@ from opencrab.adapters.providers.ollama.answer import OllamaAssembly, answer_of
 from opencrab.adapters.providers.ollama.error import failure_of, failure_of_reply
 from opencrab.adapters.providers.openai import embedding
 from opencrab.adapters.providers.wire.history import pair_calls_with_results
-from opencrab.adapters.providers.wire.lenient import count, label, listing, mapping
+from opencrab.adapters.providers.wire.lenient import as_label, as_list, as_mapping, as_token_count
 from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import ActionCall
@@ -50,8 +50,8 @@ class OllamaWire:
         return "/api/tags"
 
     def models_from_wire(self, body: Any) -> tuple[str, ...]:
-        entries = map(mapping, listing(mapping(body).get("models")))
-        names = (label(entry.get("model")) or label(entry.get("name")) for entry in entries)
+        entries = map(as_mapping, as_list(as_mapping(body).get("models")))
+        names = (as_label(entry.get("model")) or as_label(entry.get("name")) for entry in entries)
         return tuple(dict.fromkeys(name for name in names if name))
 
     def embeddings_path(self, model: str) -> str | None:  # noqa: ARG002  - it is in the body
@@ -63,11 +63,11 @@ class OllamaWire:
     def embeddings_from_wire(
         self, body: Any, texts: tuple[str, ...], party: ErrorParty
     ) -> Embeddings:
-        body = mapping(body)
+        body = as_mapping(body)
         if body.get("error"):
             raise failure_of(body, party)
-        usage = Usage(input_tokens=count(body.get("prompt_eval_count")))
-        rows = [{"embedding": row} for row in listing(body.get("embeddings"))]
+        usage = Usage(input_tokens=as_token_count(body.get("prompt_eval_count")))
+        rows = [{"embedding": row} for row in as_list(body.get("embeddings"))]
         placed = {"data": rows, "model": body.get("model")}
         return embedding.from_wire(placed, len(texts), party, usage)
 

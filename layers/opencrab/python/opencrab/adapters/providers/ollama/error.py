@@ -4,7 +4,7 @@ from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire import refusal
-from opencrab.adapters.providers.wire.lenient import mapping
+from opencrab.adapters.providers.wire.lenient import as_mapping
 from opencrab.adapters.providers.wire.refusal import by_status, key_place, refusal_of
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -100,5 +100,5 @@ def _by_words(words: str) -> Fault | None:
 
 def _error_message(body: Any) -> str:
     """What Ollama said; the other APIs in it wrap the sentence once more."""
-    error = mapping(body).get("error") or body
-    return refusal.vendor_message(mapping(error).get("message") or error)
+    error = as_mapping(body).get("error") or body
+    return refusal.vendor_message(as_mapping(error).get("message") or error)

@@ -6,13 +6,13 @@ from typing import Any
 
 from opencrab.adapters.providers.openai.error import failure_within
 from opencrab.adapters.providers.wire.lenient import (
-    count,
+    as_label,
+    as_list,
+    as_mapping,
+    as_token_count,
     is_unsure,
     json_excerpt,
-    label,
-    listing,
-    mapping,
-    raw,
+    raw_arguments,
     read_arguments,
 )
 from opencrab.adapters.providers.wire.text import repair_text, sort_blocks
@@ -34,38 +34,42 @@ _FILTERED = "content_filter"
 _FAILED = "error"
 
 
-def usage(body: dict[str, Any], party: ErrorParty) -> Usage:  # noqa: ARG001  - one kind of function
+def openai_usage(body: dict[str, Any], party: ErrorParty) -> Usage:  # noqa: ARG001  - one kind of function
     """Token counts; what `total_tokens` holds beyond the prompt was paid for as output, too."""
-    counted = mapping(body.get("usage"))
-    tokens_in = count(counted.get("prompt_tokens"))
-    beyond = count(counted.get("total_tokens")) - tokens_in
-    details = mapping(counted.get("prompt_tokens_details"))
+    counted = as_mapping(body.get("usage"))
+    tokens_in = as_token_count(counted.get("prompt_tokens"))
+    beyond = as_token_count(counted.get("total_tokens")) - tokens_in
+    details = as_mapping(counted.get("prompt_tokens_details"))
     cached = details.get("cached_tokens")
     if cached is None:
         cached = counted.get("prompt_cache_hit_tokens")
-    cached = min(count(cached), tokens_in)
-    thinking = mapping(counted.get("completion_tokens_details")).get("reasoning_tokens")
-    tokens_out = max(count(counted.get("completion_tokens")), beyond)
+    cached = min(as_token_count(cached), tokens_in)
+    thinking = as_mapping(counted.get("completion_tokens_details")).get("reasoning_tokens")
+    tokens_out = max(as_token_count(counted.get("completion_tokens")), beyond)
     return Usage(
         input_tokens=tokens_in,
         output_tokens=tokens_out,
         cached_tokens=cached,
-        cache_write_tokens=min(count(details.get("cache_write_tokens")), tokens_in - cached),
-        reasoning_tokens=min(count(thinking), tokens_out),
+        cache_write_tokens=min(
+            as_token_count(details.get("cache_write_tokens")), tokens_in - cached
+        ),
+        reasoning_tokens=min(as_token_count(thinking), tokens_out),
     )
 
 
-def from_wire(body: Any, party: ErrorParty = _NOBODY, counting: Counting = usage) -> ModelAnswer:
+def from_wire(
+    body: Any, party: ErrorParty = _NOBODY, counting: Counting = openai_usage
+) -> ModelAnswer:
     """The answer that a chat completion carries.
 
     Lenient wherever servers are known to be careless; raises ModelCallFailed when the body holds an
     error instead, or no answer at all, or the half of one that its server lost.
     """
-    counted = counting(mapping(body), party)
+    counted = counting(as_mapping(body), party)
     choice = _first_choice(body, party, counted)
-    message = mapping(choice.get("message"))
+    message = as_mapping(choice.get("message"))
     words = sort_blocks(repair_text(_content(message)))
-    finish = label(choice.get("finish_reason"))
+    finish = as_label(choice.get("finish_reason"))
     calls = _calls(message, cut=finish == _CUT)
     if finish == _FAILED or (finish == _FILTERED and not words.text and not calls):
         raise failure_within(finish, party, usage=counted, began=True)
@@ -78,7 +82,7 @@ def from_wire(body: Any, party: ErrorParty = _NOBODY, counting: Counting = usage
         calls=calls,
         thought=thought if thought.judgment or thought.intent else None,
         memory_update=words.memory,
-        model=label(mapping(body).get("model")) or party.model,
+        model=as_label(as_mapping(body).get("model")) or party.model,
         finish=finish,
         usage=counted,
         replay=_replay(message, party),
@@ -87,9 +91,9 @@ def from_wire(body: Any, party: ErrorParty = _NOBODY, counting: Counting = usage
 
 def _first_choice(body: Any, party: ErrorParty, counted: Usage) -> dict[str, Any]:
     """The first choice, unless the body or the choice is an error in disguise."""
-    choices = listing(mapping(body).get("choices"))
-    choice = mapping(choices[0]) if choices else {}
-    error = mapping(body).get("error") or choice.get("error")
+    choices = as_list(as_mapping(body).get("choices"))
+    choice = as_mapping(choices[0]) if choices else {}
+    error = as_mapping(body).get("error") or choice.get("error")
     if error:
         raise failure_within(error, party, usage=counted)
     if isinstance(choice.get("message"), dict):
@@ -106,7 +110,7 @@ def _content(message: dict[str, Any]) -> str:
     """The words of a message, which may come as text, as parts, or as a refusal."""
     content = message.get("content")
     if isinstance(content, list):
-        parts = (mapping(part).get("text") for part in content)
+        parts = (as_mapping(part).get("text") for part in content)
         content = "".join(part for part in parts if isinstance(part, str))
     if isinstance(content, str) and content:
         return content
@@ -125,7 +129,7 @@ def _reasoning(message: dict[str, Any]) -> str:
 
 def _entries(message: dict[str, Any]) -> list[dict[str, Any]]:
     """The calls of a message as they came, the older single function_call included."""
-    entries = [mapping(entry) for entry in listing(message.get("tool_calls")) if entry]
+    entries = [as_mapping(entry) for entry in as_list(message.get("tool_calls")) if entry]
     older = message.get("function_call")
     return [{"function": older}] if not entries and isinstance(older, dict) else entries
 
@@ -141,17 +145,17 @@ def _calls(message: dict[str, Any], *, cut: bool) -> tuple[ActionCall, ...]:
 def _call(call_id: str, entry: dict[str, Any], *, cut: bool) -> ActionCall:
     """A call; one that was cut before its arguments, or whose brackets a server closed, is none."""
     if "function" in entry:
-        function = mapping(entry["function"])
+        function = as_mapping(entry["function"])
         arguments = function.get("arguments")
     else:
-        function = mapping(entry.get("custom"))
+        function = as_mapping(entry.get("custom"))
         arguments = function.get("input", entry)
     readable = None if cut and is_unsure(arguments) else read_arguments(arguments)
     return ActionCall(
         id=call_id,
-        name=label(function.get("name")),
+        name=as_label(function.get("name")),
         arguments=readable,
-        raw="" if readable is not None else raw(arguments),
+        raw="" if readable is not None else raw_arguments(arguments),
     )
 
 
@@ -163,9 +167,9 @@ def _replay(message: dict[str, Any], party: ErrorParty) -> dict[str, Any] | None
     """
     entries = _entries(message)
     replay: dict[str, Any] = {"model": party.model}
-    if listing(message.get("reasoning_details")):
+    if as_list(message.get("reasoning_details")):
         replay["reasoning_details"] = message["reasoning_details"]
-        replay["ids"] = [label(entry.get("id")) for entry in entries]
+        replay["ids"] = [as_label(entry.get("id")) for entry in entries]
     elif entries and _reasoning({"reasoning_content": message.get("reasoning_content")}):
         replay["reasoning_content"] = message["reasoning_content"]
     else:

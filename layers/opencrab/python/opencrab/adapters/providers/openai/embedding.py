@@ -7,7 +7,7 @@ from base64 import b64decode
 from typing import Any
 
 from opencrab.adapters.providers.openai.error import failure_within
-from opencrab.adapters.providers.wire.lenient import label, listing, mapping
+from opencrab.adapters.providers.wire.lenient import as_label, as_list, as_mapping
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -23,9 +23,9 @@ def to_wire(model: str, texts: tuple[str, ...]) -> dict[str, Any]:
 
 def from_wire(body: Any, number: int, party: ErrorParty, usage: Usage) -> Embeddings:
     """As many vectors as texts, in their order; raises ModelCallFailed otherwise."""
-    if error := mapping(body).get("error"):
+    if error := as_mapping(body).get("error"):
         raise failure_within(error, party, usage=usage)
-    entries = [mapping(entry) for entry in listing(mapping(body).get("data"))]
+    entries = [as_mapping(entry) for entry in as_list(as_mapping(body).get("data"))]
     placed = {_place(entry, n): _vector(entry.get("embedding")) for n, entry in enumerate(entries)}
     vectors = tuple(placed.get(n, ()) for n in range(number))
     lengths = {len(vector) for vector in vectors}
@@ -35,7 +35,7 @@ def from_wire(body: Any, number: int, party: ErrorParty, usage: Usage) -> Embedd
             Fault.NONSENSE,
             usage=usage if usage.is_counted else None,
         )
-    return Embeddings(vectors, usage, label(mapping(body).get("model")) or party.model)
+    return Embeddings(vectors, usage, as_label(as_mapping(body).get("model")) or party.model)
 
 
 def _place(entry: dict[str, Any], otherwise: int) -> int:
@@ -47,7 +47,7 @@ def _vector(embedding: Any) -> tuple[float, ...]:
     """The numbers of a vector; empty if they are none."""
     if isinstance(embedding, str):
         return _finite(_decode_floats(embedding))
-    numbers = listing(embedding)
+    numbers = as_list(embedding)
     if any(isinstance(number, bool) or not isinstance(number, int | float) for number in numbers):
         return ()
     try:

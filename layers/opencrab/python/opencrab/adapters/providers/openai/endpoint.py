@@ -6,7 +6,7 @@ from opencrab.adapters.providers.openai import answer, embedding, error
 from opencrab.adapters.providers.openai import request as request_format
 from opencrab.adapters.providers.openai.stream import ChatAssembly
 from opencrab.adapters.providers.transport.exchange import Reply
-from opencrab.adapters.providers.wire.lenient import label, listing, mapping
+from opencrab.adapters.providers.wire.lenient import as_label, as_list, as_mapping
 from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing, StreamAssembly
 from opencrab.domain.models.fault import ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -36,18 +36,18 @@ class OpenAIWire:
         return ChatAssembly(party, self.usage)
 
     def failure(self, reply: Reply, party: ErrorParty) -> ModelCallFailed:
-        return error.failure(reply, party)
+        return error.openai_error(reply, party)
 
     def usage(self, body: dict[str, Any], party: ErrorParty) -> Usage:
         """What a body says that it cost, in tokens or in money."""
-        return answer.usage(body, party)
+        return answer.openai_usage(body, party)
 
     def models_path(self) -> str:
         return self._path("/models")
 
     def models_from_wire(self, body: Any) -> tuple[str, ...]:
-        entries = listing(body) or listing(mapping(body).get("data"))
-        names = (label(mapping(entry).get("id")) for entry in entries)
+        entries = as_list(body) or as_list(as_mapping(body).get("data"))
+        names = (as_label(as_mapping(entry).get("id")) for entry in entries)
         return tuple(dict.fromkeys(filter(None, names)))
 
     def embeddings_path(self, model: str) -> str | None:  # noqa: ARG002  - one path for all
@@ -59,7 +59,7 @@ class OpenAIWire:
     def embeddings_from_wire(
         self, body: Any, texts: tuple[str, ...], party: ErrorParty
     ) -> Embeddings:
-        usage = self.usage(mapping(body), party)
+        usage = self.usage(as_mapping(body), party)
         return embedding.from_wire(body, len(texts), party, usage)
 
     def _key(self, api_key: str) -> dict[str, str]:

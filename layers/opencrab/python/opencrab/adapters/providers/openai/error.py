@@ -4,9 +4,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from opencrab.adapters.providers.transport.exchange import Reply, excerpt
+from opencrab.adapters.providers.transport.exchange import Reply, response_excerpt
 from opencrab.adapters.providers.wire import refusal
-from opencrab.adapters.providers.wire.lenient import json_excerpt, mapping, retry_after, seconds
+from opencrab.adapters.providers.wire.lenient import (
+    as_mapping,
+    duration_seconds,
+    json_excerpt,
+    retry_after,
+)
 from opencrab.adapters.providers.wire.refusal import (
     billed_by,
     body_in,
@@ -99,7 +104,7 @@ _SENTENCES = {
 }
 
 
-def failure(reply: Reply, party: ErrorParty) -> ModelCallFailed:
+def openai_error(reply: Reply, party: ErrorParty) -> ModelCallFailed:
     """The error for a reply whose status is not 200."""
     if moved := redirect_refusal(reply, party):
         return moved
@@ -168,7 +173,7 @@ def _by_status(status: int, error: Any) -> Fault:
 
 
 def _by_code(error: Any) -> Fault:
-    code = mapping(error).get("code")
+    code = as_mapping(error).get("code")
     if isinstance(code, str) and len(code) == 3 and code.isdecimal():  # noqa: PLR2004
         code = int(code)
     if isinstance(code, int) and _BAD_REQUEST <= code < _NO_STATUS:
@@ -183,7 +188,7 @@ def _by_words(table: tuple[tuple[Fault, tuple[str, ...]], ...], error: Any) -> F
 
 def _wait(headers: Mapping[str, str], error: Any) -> float | None:
     """How many seconds to wait, as far as a reply tells without a clock."""
-    inner = mapping(mapping(mapping(error).get("metadata")).get("headers"))
+    inner = as_mapping(as_mapping(as_mapping(error).get("metadata")).get("headers"))
     quoted = {str(name).lower(): value for name, value in inner.items() if isinstance(value, str)}
     told = retry_after(headers)
     told = retry_after(quoted) if told is None else told
@@ -195,7 +200,7 @@ def _until_reset(headers: Mapping[str, str]) -> float | None:
     resets = {
         found.group(1): time
         for name, value in headers.items()
-        if (found := _RESET.fullmatch(name)) and (time := seconds(value)) is not None
+        if (found := _RESET.fullmatch(name)) and (time := duration_seconds(value)) is not None
     }
     spent = [
         time
@@ -208,12 +213,12 @@ def _until_reset(headers: Mapping[str, str]) -> float | None:
 def _error_in(reply: Reply) -> Any:
     """The error object of a reply, or the beginning of whatever came instead."""
     body = body_in(reply)
-    return mapping(body).get("error") or body or excerpt(reply.body) or "no explanation"
+    return as_mapping(body).get("error") or body or response_excerpt(reply.body) or "no explanation"
 
 
 def _error_message(error: Any) -> str:
     """What the provider said, on one line; with what stood behind it, where it only passes on."""
-    behind = mapping(mapping(error).get("metadata")).get("raw")
+    behind = as_mapping(as_mapping(error).get("metadata")).get("raw")
     if isinstance(error, dict):
         error = error.get("message") or error.get("detail") or error.get("code") or error
     text = error if isinstance(error, str) else json_excerpt(error)
@@ -227,5 +232,5 @@ def _marks(error: Any) -> str:
     if not isinstance(error, dict):
         return error.lower()[:_MARKS_LENGTH] if isinstance(error, str) else ""
     fields = [error.get(field) for field in ("code", "type", "message")]
-    fields.append(mapping(error.get("metadata")).get("raw"))
+    fields.append(as_mapping(error.get("metadata")).get("raw"))
     return " ".join(field[:_MARKS_LENGTH] for field in fields if isinstance(field, str)).lower()

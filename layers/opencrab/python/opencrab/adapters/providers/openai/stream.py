@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from opencrab.adapters.providers.openai.answer import Counting
 from opencrab.adapters.providers.openai.error import failure_within
-from opencrab.adapters.providers.wire.lenient import json_excerpt, label, listing, mapping
+from opencrab.adapters.providers.wire.lenient import as_label, as_list, as_mapping, json_excerpt
 from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -57,7 +57,7 @@ class ChatAssembly:
         chunk = self._parsed(text)
         self._model = self._model or chunk.get("model")
         self._usage = chunk.get("usage") or self._usage
-        choices = [mapping(choice) for choice in listing(chunk.get("choices"))]
+        choices = [as_mapping(choice) for choice in as_list(chunk.get("choices"))]
         choice = next((each for each in choices if each.get("index") in (0, None)), {})
         if error := chunk.get("error") or choice.get("error"):
             raise self._failed(error, is_final=bool(chunk.get("usage")))
@@ -86,7 +86,7 @@ class ChatAssembly:
 
     def _parsed(self, text: str) -> dict[str, Any]:
         try:
-            return mapping(json.loads(text))
+            return as_mapping(json.loads(text))
         except (ValueError, RecursionError):
             message = f"a chunk of {self._party.provider} is not JSON: {json_excerpt(text[:200])}"
             raise ModelCallFailed(message, Fault.NONSENSE) from None
@@ -98,21 +98,21 @@ class ChatAssembly:
             # An answer in one piece, or one more time all that has come in pieces.
             self._whole = self._whole if self.began else choice["message"]
             return
-        delta = mapping(choice.get("delta"))
+        delta = as_mapping(choice.get("delta"))
         for name, pieces in self._words.items():
             if isinstance(piece := delta.get(name), str) and piece:
                 pieces.append(piece)
-        for entry in listing(delta.get("tool_calls")):
-            self._take_call(mapping(entry))
+        for entry in as_list(delta.get("tool_calls")):
+            self._take_call(as_mapping(entry))
         if isinstance(delta.get("function_call"), dict):
             self._take_call({"index": 0, "function": delta["function_call"]})
-        for detail in listing(delta.get("reasoning_details")):
-            self._take_detail(mapping(detail))
+        for detail in as_list(delta.get("reasoning_details")):
+            self._take_detail(as_mapping(detail))
 
     def _take_call(self, entry: dict[str, Any]) -> None:
         kind = "custom" if "custom" in entry else "function"
-        function = mapping(entry.get(kind))
-        call_id, name = label(entry.get("id")), label(function.get("name"))
+        function = as_mapping(entry.get(kind))
+        call_id, name = as_label(entry.get("id")), as_label(function.get("name"))
         index = entry.get("index") if isinstance(entry.get("index"), int) else None
         call = self._begun(index, call_id, name)
         if call is None:

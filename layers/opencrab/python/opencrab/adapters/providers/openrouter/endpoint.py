@@ -6,7 +6,7 @@ from typing import Any
 from opencrab.adapters.providers.openai import error
 from opencrab.adapters.providers.openai.endpoint import OpenAIWire
 from opencrab.adapters.providers.transport.exchange import Reply
-from opencrab.adapters.providers.wire.lenient import mapping, parse, retry_after
+from opencrab.adapters.providers.wire.lenient import as_mapping, parse_json_body, retry_after
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Price, Usage
@@ -31,7 +31,7 @@ class OpenRouterWire(OpenAIWire):
 
     def failure(self, reply: Reply, party: ErrorParty) -> ModelCallFailed:
         """As elsewhere; money that calls under way have set aside comes back in a moment."""
-        found = error.failure(reply, party)
+        found = error.openai_error(reply, party)
         wait = retry_after(reply.headers)
         if found.fault is not Fault.QUOTA_SPENT or wait is None or not _is_in_flight(reply):
             return found
@@ -58,11 +58,11 @@ def _cost(body: dict[str, Any], party: ErrorParty) -> int | None:
     """
     if party.model.endswith(_FREE):
         return 0
-    usage = mapping(body.get("usage"))
+    usage = as_mapping(body.get("usage"))
     cost = _micro_usd(usage.get("cost"))
     if cost is None or usage.get("is_byok") is not True:
         return cost
-    upstream = _micro_usd(mapping(usage.get("cost_details")).get("upstream_inference_cost"))
+    upstream = _micro_usd(as_mapping(usage.get("cost_details")).get("upstream_inference_cost"))
     return None if upstream is None else cost + upstream
 
 
@@ -77,8 +77,8 @@ def _micro_usd(dollars: Any) -> int | None:
 
 def _is_in_flight(reply: Reply) -> bool:
     try:
-        body = parse(reply.body)
+        body = parse_json_body(reply.body)
     except ModelCallFailed:
         return False
-    metadata = mapping(mapping(mapping(body).get("error")).get("metadata"))
+    metadata = as_mapping(as_mapping(as_mapping(body).get("error")).get("metadata"))
     return metadata.get("limit_source") == _IN_FLIGHT

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from threading import Event, Lock
 from typing import Any
 
-from opencrab.adapters.providers.scripted.rules import reply
-from opencrab.adapters.providers.scripted.script import ScriptedAnswer, choose
+from opencrab.adapters.providers.scripted.rules import scripted_reply
+from opencrab.adapters.providers.scripted.script import ScriptedAnswer, scripted_answer
 from opencrab.domain.money.budget import FREE, Price, Usage
 from opencrab.domain.turn.record import ModelAnswer
 from opencrab.domain.value import MicroUsd
@@ -82,7 +82,7 @@ class Scripted:
         return answer.replaced(model=self._info.name, usage=usage, first_token_ms=delay_ms)
 
     def _reply(self, request: ChatRequest) -> ModelAnswer:
-        return reply(request if self._info.functions else replace(request, actions=()))
+        return scripted_reply(request if self._info.functions else replace(request, actions=()))
 
     def _body(self, request: ChatRequest) -> dict[str, Any]:
         """A request much as vendors have it, so that its size is a usual one."""
@@ -109,7 +109,9 @@ class Scripted:
         """The script's answer; None when the rules answer."""
         if not self._script:
             return None
-        found = choose(self._script, request) or ScriptedAnswer(text="(the script has ended)")
+        found = scripted_answer(self._script, request) or ScriptedAnswer(
+            text="(the script has ended)"
+        )
         return found if self._info.functions else replace(found, calls=())
 
     def _charge(self, usage: Usage) -> None:

@@ -105,7 +105,7 @@ _ABLE = {
 }
 
 
-def reply(request: ChatRequest) -> ModelAnswer:
+def scripted_reply(request: ChatRequest) -> ModelAnswer:
     """What the rules answer: an action that was asked for, what came of it, or what this is."""
     words, since = last_words(request), since_last_words(request)
     language = "ja" if _JAPANESE.search(words) else "en"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from opencrab.adapters.providers.wire.lenient import raw, read_arguments
+from opencrab.adapters.providers.wire.lenient import raw_arguments, read_arguments
 from opencrab.adapters.providers.wire.text import repair_text, sort_blocks
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -43,7 +43,7 @@ class ScriptedCall:
     def read(self, call_id: str) -> ActionCall:
         """The call as it would have come from a provider."""
         arguments = read_arguments(self.arguments)
-        unread = raw(self.arguments) if arguments is None else ""
+        unread = raw_arguments(self.arguments) if arguments is None else ""
         return ActionCall(id=call_id, name=self.name, arguments=arguments, raw=unread)
 
 
@@ -107,7 +107,9 @@ def since_last_words(request: ChatRequest) -> tuple[ChatMessage | CallReturn, ..
     return request.turns[_last_user_index(request) + 1 :]
 
 
-def choose(script: Sequence[ScriptedAnswer], request: ChatRequest) -> ScriptedAnswer | None:
+def scripted_answer(
+    script: Sequence[ScriptedAnswer], request: ChatRequest
+) -> ScriptedAnswer | None:
     """The answer whose turn it is: one for each answer since a person spoke last.
 
     Answers whose `when` fits the person's words come before all others; None when the script has

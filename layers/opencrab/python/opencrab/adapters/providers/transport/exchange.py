@@ -53,7 +53,7 @@ class Transport(Protocol):
         """POST the body and hand over the reply as it comes; the timeout covers all of it."""
 
 
-def excerpt(body: bytes, length: int = 200) -> str:
+def response_excerpt(body: bytes, length: int = 200) -> str:
     """The beginning of a reply on one line, fit for an error message."""
     text = body[: 4 * length].decode("utf-8", "replace")
     words = "".join(char if char.isprintable() else " " for char in text).split()

@@ -21,7 +21,7 @@ _WHOLE_START = ("{", "[")
 _FIELDS = {"data", "event", "id", "retry"}
 
 
-def events(chunks: Iterable[bytes], framing: Framing) -> Iterator[StreamFrame]:
+def stream_frames(chunks: Iterable[bytes], framing: Framing) -> Iterator[StreamFrame]:
     """The frames of a stream, in the time that its length takes.
 
     Raises ModelCallFailed (NONSENSE) for a line of more than LINE_BYTES.

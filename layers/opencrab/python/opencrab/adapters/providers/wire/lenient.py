@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from opencrab.adapters.providers.transport.exchange import excerpt
+from opencrab.adapters.providers.transport.exchange import response_excerpt
 from opencrab.adapters.providers.wire.text import repair_json, repair_text
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 
@@ -23,7 +23,7 @@ _DURATION = re.compile(
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 
-def parse(body: bytes) -> Any:
+def parse_json_body(body: bytes) -> Any:
     """The JSON of a reply's body, white space around it and a byte order mark allowed.
 
     Raises ModelCallFailed (NONSENSE), with the beginning of what came, when it is none.
@@ -31,21 +31,21 @@ def parse(body: bytes) -> Any:
     try:
         return json.loads(body.decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError):
-        message = f"the answer is not JSON: {excerpt(body)!r}"
+        message = f"the answer is not JSON: {response_excerpt(body)!r}"
         raise ModelCallFailed(message, Fault.NONSENSE) from None
 
 
-def mapping(value: Any) -> dict[str, Any]:
+def as_mapping(value: Any) -> dict[str, Any]:
     """The value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
-def listing(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
     """The value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
-def count(value: Any) -> int:
+def as_token_count(value: Any) -> int:
     """A number of tokens, also as text; nonsense and negative numbers count as none."""
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value) if "." in value else int(value)
@@ -55,7 +55,7 @@ def count(value: Any) -> int:
     return int(min(value, _MOST_TOKENS)) if value > 0 else 0
 
 
-def label(value: Any) -> str:
+def as_label(value: Any) -> str:
     """A short name, such as a model's or a finish reason's; empty if it is no text."""
     return repair_text(value)[:_LABEL_LENGTH] if isinstance(value, str) else ""
 
@@ -90,13 +90,13 @@ def is_unsure(arguments: Any) -> bool:
     return not (isinstance(arguments, str) and arguments.strip())
 
 
-def raw(arguments: Any) -> str:
+def raw_arguments(arguments: Any) -> str:
     """Unreadable arguments as text, cut to RAW_BYTES."""
     text = arguments if isinstance(arguments, str) else json_excerpt(arguments)
     return repair_text(text[:RAW_BYTES]).encode()[:RAW_BYTES].decode("utf-8", "ignore")
 
 
-def seconds(duration: Any) -> float | None:
+def duration_seconds(duration: Any) -> float | None:
     """The seconds of a duration such as "34.4s", "6ms" or "1m0.052s"; None for anything else."""
     found = _DURATION.fullmatch(duration) if isinstance(duration, str) else None
     if found is None:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from opencrab.adapters.providers.transport.exchange import Reply, excerpt
-from opencrab.adapters.providers.wire.lenient import json_excerpt, parse, retry_after
+from opencrab.adapters.providers.transport.exchange import Reply, response_excerpt
+from opencrab.adapters.providers.wire.lenient import json_excerpt, parse_json_body, retry_after
 from opencrab.adapters.providers.wire.text import repair_text
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -64,9 +64,9 @@ def billed_by(status: int) -> bool | None:
 def body_in(reply: Reply) -> Any:
     """The JSON of an error, or the beginning of whatever came instead."""
     try:
-        return parse(reply.body)
+        return parse_json_body(reply.body)
     except ModelCallFailed:
-        return excerpt(reply.body)
+        return response_excerpt(reply.body)
 
 
 def by_status(status: int, others: Mapping[int, Fault] = _NO_OTHERS) -> Fault:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark
-from opencrab.domain.identifier import ulid, ulid_milliseconds
+from opencrab.domain.identifier import new_ulid, ulid_milliseconds
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_of
@@ -44,7 +44,7 @@ class IdMap:
             if not self._trusted:
                 return None
             mark_id, mark = over
-            name = ulid(ulid_milliseconds(name) or 0, _bytes(kind, name, mark_id))
+            name = new_ulid(ulid_milliseconds(name) or 0, _bytes(kind, name, mark_id))
             at = max(at, mark.at + _AFTER)
         return name, at
 
@@ -58,7 +58,7 @@ class IdMap:
             return old_id
         moment = _milliseconds(born)
         # A time that is still to come says nothing, and now would not be the same a second time.
-        return ulid(moment if 0 <= moment <= self._now else 0, _bytes(kind, old_id))
+        return new_ulid(moment if 0 <= moment <= self._now else 0, _bytes(kind, old_id))
 
     def _over(self, named: str, at: datetime) -> tuple[str, ErasureMark] | None:
         """The mark by which something is forgotten."""

@@ -3,9 +3,9 @@
 from enum import StrEnum
 from typing import Annotated
 
-from opencrab.gateways.cli.terminal.arguments import argument, option
-from opencrab.gateways.cli.terminal.command import command
-from opencrab.gateways.cli.terminal.dates import moment
+from opencrab.gateways.cli.terminal.arguments import cli_argument, cli_option
+from opencrab.gateways.cli.terminal.command import cli_command
+from opencrab.gateways.cli.terminal.dates import format_time
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
@@ -17,11 +17,11 @@ class KeyScope(StrEnum):
     OWNER = "owner"
 
 
-@command
+@cli_command
 def create_key(
     terminal: Terminal,
-    name: Annotated[str, option("What the key is for.")],
-    scope: Annotated[KeyScope, option("What it may do: owner or chat.")] = KeyScope.CHAT,
+    name: Annotated[str, cli_option("What the key is for.")],
+    scope: Annotated[KeyScope, cli_option("What it may do: owner or chat.")] = KeyScope.CHAT,
 ) -> None:
     """Create an API key and show its secret once."""
     created = terminal.client.post("keys", body={"name": name, "scope": scope.value})
@@ -33,7 +33,7 @@ def create_key(
     terminal.note("key_shown_once")
 
 
-@command
+@cli_command
 def list_keys(terminal: Terminal) -> None:
     """List the API keys, without their secrets."""
     keys = list(terminal.client.items("keys"))
@@ -43,14 +43,22 @@ def list_keys(terminal: Terminal) -> None:
 
     heads = ("id", "name", "scope", "created", "revoked")
     rows = [
-        (key["id"], key["name"], key["scope"], moment(key["created_at"]), moment(key["revoked_at"]))
+        (
+            key["id"],
+            key["name"],
+            key["scope"],
+            format_time(key["created_at"]),
+            format_time(key["revoked_at"]),
+        )
         for key in keys
     ]
     terminal.table(heads, rows)
 
 
-@command
-def revoke_key(terminal: Terminal, key_id: Annotated[str, argument("A key's id.", "ID")]) -> None:
+@cli_command
+def revoke_key(
+    terminal: Terminal, key_id: Annotated[str, cli_argument("A key's id.", "ID")]
+) -> None:
     """Revoke an API key, immediately and for good."""
     revoked = terminal.client.delete("keys", key_id)
     terminal.answer(revoked, "key_revoked", name=revoked["name"])

@@ -8,19 +8,19 @@ from opencrab.domain.errors import Invalid
 from opencrab.gateways.cli.agents.soul_option import TRAITS_HELP, with_persona, with_traits
 from opencrab.gateways.cli.language.sentences import AgentLanguage, CliLanguage, SentenceCatalog
 from opencrab.gateways.cli.terminal.arguments import AgentName, Yes
-from opencrab.gateways.cli.terminal.command import command, command_with, parameter
-from opencrab.gateways.cli.terminal.input import ask, ask_needed, ask_one_of, confirm
+from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with, cli_parameter
+from opencrab.gateways.cli.terminal.input import ask_line, ask_needed, ask_one_of, confirm_or_refuse
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 _DRAFT = {
-    **parameter("name", str | None, help="The agent's name."),
-    **parameter("persona", str | None, help="Its persona, in a few words."),
-    **parameter("language", AgentLanguage | None, help="The language that the agent speaks."),
-    **parameter("purpose", str | None, help="Its purpose, in one sentence."),
-    **parameter("traits", str | None, help=TRAITS_HELP),
-    **parameter("model", str | None, help="provider:model, or 'default'."),
-    **parameter(
+    **cli_parameter("name", str | None, help="The agent's name."),
+    **cli_parameter("persona", str | None, help="Its persona, in a few words."),
+    **cli_parameter("language", AgentLanguage | None, help="The language that the agent speaks."),
+    **cli_parameter("purpose", str | None, help="Its purpose, in one sentence."),
+    **cli_parameter("traits", str | None, help=TRAITS_HELP),
+    **cli_parameter("model", str | None, help="provider:model, or 'default'."),
+    **cli_parameter(
         "policy",
         str | None,
         help="What runs without asking: strict, guarded, open, or a list such as "
@@ -32,7 +32,7 @@ _EDITABLE = (*_SETTINGS, "approvals", "status", "day_limit_micro_usd")
 _POLICIES = {"strict", "guarded", "open"}
 
 
-@command
+@cli_command
 def list_agents(
     terminal: Terminal,
     *,
@@ -53,7 +53,7 @@ def list_agents(
         _draw(terminal, agents)
 
 
-@command_with(_DRAFT)
+@cli_command_with(_DRAFT)
 def create_agent(terminal: Terminal, /, **draft: Any) -> None:
     """Create an agent, interactively or by options."""
     if draft["name"] is None:
@@ -67,7 +67,7 @@ def create_agent(terminal: Terminal, /, **draft: Any) -> None:
         terminal.say("agent_created_next", name=agent["name"])
 
 
-@command
+@cli_command
 def show_agent(terminal: Terminal, agent: AgentName) -> None:
     """Show one agent with its personality."""
     found = find_agent(terminal, agent)
@@ -79,7 +79,7 @@ def show_agent(terminal: Terminal, agent: AgentName) -> None:
         draw_agent(terminal, found)
 
 
-@command_with(_DRAFT)
+@cli_command_with(_DRAFT)
 def edit_agent(terminal: Terminal, /, agent: AgentName, **draft: Any) -> None:
     """Change an agent by options, or all of it in your editor."""
     found = find_agent(terminal, agent)
@@ -97,7 +97,7 @@ def edit_agent(terminal: Terminal, /, agent: AgentName, **draft: Any) -> None:
     )
 
 
-@command
+@cli_command
 def retire_agent(
     terminal: Terminal,
     agent: AgentName,
@@ -107,7 +107,7 @@ def retire_agent(
     """Retire an agent for good; its conversations and files are kept."""
     found = find_agent(terminal, agent)
     question = terminal.words("really_retire", name=found["name"])
-    if not confirm(terminal, question, yes=yes, needed="yes_needed"):
+    if not confirm_or_refuse(terminal, question, yes=yes, needed="yes_needed"):
         terminal.say("unchanged", name=found["name"])
         return
     retired = terminal.client.delete("agents", found["id"])
@@ -122,8 +122,8 @@ def create_by_dialogue(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
     language = ask_one_of(terminal, question, tongues, default=str(guess))
     words = SentenceCatalog(CliLanguage(language))
     name = ask_needed(terminal, words("ask_name"))
-    persona = draft.get("persona") or ask(words("ask_persona"))
-    purpose = draft.get("purpose") or ask(words("ask_purpose"))
+    persona = draft.get("persona") or ask_line(words("ask_persona"))
+    purpose = draft.get("purpose") or ask_line(words("ask_purpose"))
     answers = {"language": language, "name": name, "persona": persona, "purpose": purpose}
     return _create_from_draft(terminal, {**draft, **answers})
 

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Annotated, Any
 
 from opencrab.domain.errors import Conflict
-from opencrab.gateways.cli.terminal.arguments import argument, option
-from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.arguments import cli_argument, cli_option
+from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from opencrab.engine.agents.presets import Preset
 
 
-@command
+@cli_command
 def seed_population(terminal: Terminal) -> None:
     """Create the eight preset agents, once."""
     from opencrab.engine.agents.presets import founder_presets
@@ -23,12 +23,12 @@ def seed_population(terminal: Terminal) -> None:
     )
 
 
-@command
+@cli_command
 def seed_agent(
     terminal: Terminal,
-    preset: Annotated[str, argument("A preset's name.", "PRESET")],
+    preset: Annotated[str, cli_argument("A preset's name.", "PRESET")],
     *,
-    name: Annotated[str | None, option("The agent's name.")] = None,
+    name: Annotated[str | None, cli_option("The agent's name.")] = None,
 ) -> None:
     """Create one agent from a preset."""
     from opencrab.engine.agents.presets import find_preset as found
@@ -36,7 +36,7 @@ def seed_agent(
     _tell(terminal, {preset: _create_preset_agent(terminal, found(preset), name)})
 
 
-@command
+@cli_command
 def list_presets(terminal: Terminal) -> None:
     """List the presets."""
     from opencrab.engine.agents.presets import all_presets

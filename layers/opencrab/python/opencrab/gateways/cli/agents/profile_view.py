@@ -4,11 +4,11 @@ from typing import Any
 
 from rich.text import Text
 
-from opencrab.gateways.cli.terminal.amounts import money
+from opencrab.gateways.cli.terminal.amounts import format_micro_usd
 from opencrab.gateways.cli.terminal.lookup import AgentView
 from opencrab.gateways.cli.terminal.tables import draw_facts
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean
+from opencrab.gateways.cli.terminal.text import clean_terminal_text
 
 _BAR = 10
 
@@ -16,7 +16,7 @@ _BAR = 10
 def draw_agent(terminal: Terminal, agent: AgentView) -> None:
     """Everything about an agent that a person would ask for."""
     words, soul, identity = terminal.words, agent["soul"], agent["identity"]
-    terminal.draw(Text(clean(agent["name"]), style="bold"))
+    terminal.draw(Text(clean_terminal_text(agent["name"]), style="bold"))
     limit = agent["day_limit_micro_usd"]
     pairs = [
         (words("head_id"), agent["id"]),
@@ -25,7 +25,7 @@ def draw_agent(terminal: Terminal, agent: AgentView) -> None:
         (words("head_purpose"), agent["purpose"]),
         (words("head_model"), agent["model"] or words("default_model")),
         (words("head_policy"), _policy(agent["policy"])),
-        (words("head_day_limit"), None if limit is None else money(limit)),
+        (words("head_day_limit"), None if limit is None else format_micro_usd(limit)),
         (words("head_persona"), soul["persona_name"]),
         (words("head_role"), identity["custom_role"] or identity["role"]),
         (words("head_job"), identity["job_title"]),
@@ -33,16 +33,16 @@ def draw_agent(terminal: Terminal, agent: AgentView) -> None:
         (words("head_thinking"), _thinking(soul["thinking_style"])),
     ]
     numbers = {**soul["personality"], **_drives(soul)}
-    bars = [(words.term(name), bar(value)) for name, value in numbers.items()]
+    bars = [(words.term(name), trait_bar(value)) for name, value in numbers.items()]
     style = soul["social_style"]
     social = [
-        (words.term(name), bar((style[name] + 1) / 2, shown=style[name]))
+        (words.term(name), trait_bar((style[name] + 1) / 2, shown=style[name]))
         for name in ("assertiveness", "responsiveness")
     ]
     draw_facts(terminal.console, [*pairs, *bars, *social, *soul["custom_traits"].items()])
 
 
-def bar(share: float, shown: float | None = None) -> str:
+def trait_bar(share: float, shown: float | None = None) -> str:
     """A number from 0 to 1 as a bar and as itself; `shown` is the number to write instead."""
     full = round(min(max(share, 0.0), 1.0) * _BAR)
     return f"{'━' * full}{'╌' * (_BAR - full)} {share if shown is None else shown:.2g}"

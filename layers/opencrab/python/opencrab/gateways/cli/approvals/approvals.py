@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Invalid
-from opencrab.gateways.cli.terminal.arguments import AgentName, Reason, argument, option
-from opencrab.gateways.cli.terminal.command import command
-from opencrab.gateways.cli.terminal.dates import moment
+from opencrab.gateways.cli.terminal.arguments import AgentName, Reason, cli_argument, cli_option
+from opencrab.gateways.cli.terminal.command import cli_command
+from opencrab.gateways.cli.terminal.dates import format_time
 from opencrab.gateways.cli.terminal.lookup import agent_names, find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import visible
+from opencrab.gateways.cli.terminal.text import visible_terminal_text
 
 ApprovalView = dict[str, Any]
 ApprovalId = Annotated[str, typer.Argument(metavar="ID", help="An approval's id.")]
@@ -32,11 +32,11 @@ class ImpactName(StrEnum):
     EXTERNAL = "external"
 
 
-@command
+@cli_command
 def list_approvals(
     terminal: Terminal,
     *,
-    decided: Annotated[bool, option("Decisions of the last 35 days.")] = False,
+    decided: Annotated[bool, cli_option("Decisions of the last 35 days.")] = False,
 ) -> None:
     """List approvals that are waiting or decided."""
     state = "decided" if decided else "open"
@@ -49,30 +49,30 @@ def list_approvals(
         _draw(terminal, found, decided=decided)
 
 
-@command
+@cli_command
 def show_approval(terminal: Terminal, approval: ApprovalId) -> None:
     """Show one approval with the exact arguments of its tool call."""
     found = terminal.client.get("approvals", _validate_approval_id(terminal, approval))
     terminal.show(found, _tell)
 
 
-@command
-def approve(terminal: Terminal, approval: ApprovalId, reason: Reason = "") -> None:
+@cli_command
+def approve_call(terminal: Terminal, approval: ApprovalId, reason: Reason = "") -> None:
     """Approve the tool call with exactly these arguments."""
     _decide(terminal, approval, reason, approved=True)
 
 
-@command
-def reject(terminal: Terminal, approval: ApprovalId, reason: Reason = "") -> None:
+@cli_command
+def reject_call(terminal: Terminal, approval: ApprovalId, reason: Reason = "") -> None:
     """Reject the tool call; its turn ends."""
     _decide(terminal, approval, reason, approved=False)
 
 
-@command
+@cli_command
 def make_link(
     terminal: Terminal,
     approval: ApprovalId,
-    hours: Annotated[int, option("How many hours the link is valid.", min=1, max=168)] = 24,
+    hours: Annotated[int, cli_option("How many hours the link is valid.", min=1, max=168)] = 24,
 ) -> None:
     """Create a signed link by which somebody without a key can decide."""
     approval = _validate_approval_id(terminal, approval)
@@ -82,20 +82,22 @@ def make_link(
     if terminal.options.json:
         terminal.json(link)
         return
-    terminal.note("link_made", until=moment(link["expires_at"]))
+    terminal.note("link_made", until=format_time(link["expires_at"]))
     terminal.line(link["url"])
 
 
-@command
+@cli_command
 def give_grant(
     terminal: Terminal,
     agent: AgentName,
     *,
-    action: Annotated[list[str] | None, option("An action to allow; repeatable.")] = None,
-    impact: Annotated[list[ImpactName] | None, option("An impact to allow; repeatable.")] = None,
-    touches: Annotated[str, option("Only calls whose target begins with this.")] = "",
-    calls: Annotated[int, option("How many calls.", min=1, max=100_000)] = 1,
-    hours: Annotated[int, option("How many hours it is valid.", min=1, max=8_784)] = 24,
+    action: Annotated[list[str] | None, cli_option("An action to allow; repeatable.")] = None,
+    impact: Annotated[
+        list[ImpactName] | None, cli_option("An impact to allow; repeatable.")
+    ] = None,
+    touches: Annotated[str, cli_option("Only calls whose target begins with this.")] = "",
+    calls: Annotated[int, cli_option("How many calls.", min=1, max=100_000)] = 1,
+    hours: Annotated[int, cli_option("How many hours it is valid.", min=1, max=8_784)] = 24,
 ) -> None:
     """Let an agent act without asking, a number of times, until a time."""
     if not action and not impact:
@@ -109,12 +111,12 @@ def give_grant(
         "hours": hours,
     }
     made = terminal.client.post("agents", found["id"], "grants", body=body)
-    until = moment(made["until"])
+    until = format_time(made["until"])
     facts = {"name": found["name"], "calls": calls, "until": until, "id": made["id"]}
     terminal.answer(made, "grant_made", **facts)
 
 
-@command
+@cli_command
 def list_grants(terminal: Terminal, agent: AgentName) -> None:
     """List an agent's grants."""
     found = find_agent(terminal, agent)
@@ -122,11 +124,11 @@ def list_grants(terminal: Terminal, agent: AgentName) -> None:
     terminal.show_list(grants, _draw_grants, "no_grants", name=found["name"])
 
 
-@command
+@cli_command
 def revoke_grant(
     terminal: Terminal,
     agent: AgentName,
-    grant: Annotated[str, argument("A grant's id.", "GRANT")],
+    grant: Annotated[str, cli_argument("A grant's id.", "GRANT")],
 ) -> None:
     """Revoke a grant."""
     grant = _validate_approval_id(terminal, grant)
@@ -138,8 +140,8 @@ def revoke_grant(
 COMMANDS: dict[str, Callable[..., None]] = {
     "list": list_approvals,
     "show": show_approval,
-    "approve": approve,
-    "reject": reject,
+    "approve": approve_call,
+    "reject": reject_call,
     "link": make_link,
     "grant": give_grant,
     "grants": list_grants,
@@ -151,7 +153,8 @@ def _validate_approval_id(terminal: Terminal, wanted: str) -> str:
     """An id; raises Invalid for what is none, before anything is sent."""
     if _ID.fullmatch(wanted) is None:
         raise Invalid(
-            terminal.words("no_id", id=visible(wanted)), cure=terminal.words("no_id_cure")
+            terminal.words("no_id", id=visible_terminal_text(wanted)),
+            cure=terminal.words("no_id_cure"),
         )
     return wanted
 
@@ -161,7 +164,7 @@ def _decide(terminal: Terminal, approval: str, reason: str, *, approved: bool) -
     approval = _validate_approval_id(terminal, approval)
     decided = terminal.client.post("approvals", approval, "decide", body=body)
     key = "approval_approved" if approved else "approval_rejected"
-    terminal.answer(decided, key, what=visible(decided["what"]))
+    terminal.answer(decided, key, what=visible_terminal_text(decided["what"]))
 
 
 def _draw(terminal: Terminal, found: list[ApprovalView], *, decided: bool) -> None:
@@ -173,11 +176,11 @@ def _draw(terminal: Terminal, found: list[ApprovalView], *, decided: bool) -> No
     rows = []
     for one in found:
         row = [one["id"], names.get(one["agent_id"], one["agent_id"])]
-        row += [visible(one["what"]), visible(one["touches"])]
+        row += [visible_terminal_text(one["what"]), visible_terminal_text(one["touches"])]
         if decided:
-            row += [words.term(one["state"]), one["by"], moment(one["decided_at"])]
+            row += [words.term(one["state"]), one["by"], format_time(one["decided_at"])]
         else:
-            times = [moment(one["created_at"]), moment(one["expires_at"])]
+            times = [format_time(one["created_at"]), format_time(one["expires_at"])]
             row += [words.term(one["impact"]), *times]
         rows.append(row)
     terminal.table(heads, rows)
@@ -193,16 +196,16 @@ def _tell(terminal: Terminal, found: ApprovalView) -> None:
         ("agent", found["agent_id"]),
         ("goal", found["goal"]),
         ("status", words.term(_SHOWN_PENDING if waits else found["state"])),
-        ("since", moment(found["created_at"])),
-        ("until", moment(found["expires_at"])),
-        ("decided", moment(found["decided_at"])),
+        ("since", format_time(found["created_at"])),
+        ("until", format_time(found["expires_at"])),
+        ("decided", format_time(found["decided_at"])),
         ("by", found["by"]),
         ("reason", found["reason"]),
     ]
     terminal.facts(pairs, exact=True)
     if arguments is not None:
         terminal.line(words("head_arguments"))
-        terminal.line(visible(json.dumps(arguments, ensure_ascii=False, indent=2)))
+        terminal.line(visible_terminal_text(json.dumps(arguments, ensure_ascii=False, indent=2)))
     if waits:
         if found["tainted"]:
             terminal.note("approval_tainted")
@@ -217,7 +220,7 @@ def _draw_grants(terminal: Terminal, grants: list[dict[str, Any]]) -> None:
             ", ".join([*grant["actions"], *map(words.term, grant["impacts"])]),
             grant["touches"],
             f"{grant['used']} / {grant['calls']}",
-            moment(grant["until"]),
+            format_time(grant["until"]),
         )
         for grant in grants
     ]

@@ -4,17 +4,17 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.terminal.arguments import AgentName, option
-from opencrab.gateways.cli.terminal.command import command
-from opencrab.gateways.cli.terminal.dates import moment
+from opencrab.gateways.cli.terminal.arguments import AgentName, cli_option
+from opencrab.gateways.cli.terminal.command import cli_command
+from opencrab.gateways.cli.terminal.dates import format_time
 from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean
+from opencrab.gateways.cli.terminal.text import clean_terminal_text
 
 _SHOWN = 20
 
 
-@command
+@cli_command
 def show_heartbeat(terminal: Terminal, agent: AgentName) -> None:
     """Show an agent's heartbeat and its instructions."""
     found = find_agent(terminal, agent)
@@ -26,7 +26,7 @@ def show_heartbeat(terminal: Terminal, agent: AgentName) -> None:
             terminal.say("heartbeat_asleep", name=found["name"])
 
 
-@command
+@cli_command
 def wake_agent(terminal: Terminal, agent: AgentName) -> None:
     """Wake a dormant agent; an active one does not change."""
     found = find_agent(terminal, agent)
@@ -34,15 +34,15 @@ def wake_agent(terminal: Terminal, agent: AgentName) -> None:
     terminal.answer(status, "heartbeat_awake", name=found["name"])
 
 
-@command
+@cli_command
 def set_heartbeat(
     terminal: Terminal,
     agent: AgentName,
     *,
     interval: Annotated[
-        int | None, option("Seconds between heartbeats: a prime number, 29 or more.")
+        int | None, cli_option("Seconds between heartbeats: a prime number, 29 or more.")
     ] = None,
-    instructions: Annotated[str | None, option('Standing instructions; "" for none.')] = None,
+    instructions: Annotated[str | None, cli_option('Standing instructions; "" for none.')] = None,
     enabled: Annotated[
         bool | None, typer.Option("--on/--off", help="Turn the heartbeat on or off.")
     ] = None,
@@ -50,8 +50,10 @@ def set_heartbeat(
         bool | None,
         typer.Option("--initiative/--no-initiative", help="Whether it may set its own goals."),
     ] = None,
-    zone: Annotated[str | None, option("The time zone of its active hours.")] = None,
-    hours: Annotated[str | None, option("Its active hours; - is always.", "HH:MM-HH:MM")] = None,
+    zone: Annotated[str | None, cli_option("The time zone of its active hours.")] = None,
+    hours: Annotated[
+        str | None, cli_option("Its active hours; - is always.", "HH:MM-HH:MM")
+    ] = None,
 ) -> None:
     """Change an agent's heartbeat; what is left out stays."""
     found = find_agent(terminal, agent)
@@ -70,7 +72,7 @@ def set_heartbeat(
     _tell(terminal, found["name"], changed)
 
 
-@command
+@cli_command
 def list_heartbeats(terminal: Terminal, agent: AgentName) -> None:
     """List the heartbeats that led to a turn, newest first."""
     found = find_agent(terminal, agent)
@@ -79,7 +81,7 @@ def list_heartbeats(terminal: Terminal, agent: AgentName) -> None:
         terminal.json(page)
         return
     for beat in page["items"]:
-        row = (moment(beat["at"]), ", ".join(beat["reasons"]), beat.get("turn_id") or "")
+        row = (format_time(beat["at"]), ", ".join(beat["reasons"]), beat.get("turn_id") or "")
         terminal.line("  ".join(row).rstrip())
     totals = page["totals"]
     terminal.say("beats_so_far", beats=totals["beats"], idle=totals["idle"], turns=totals["turns"])
@@ -109,7 +111,7 @@ def _tell(terminal: Terminal, name: str, heartbeat: dict[str, Any]) -> None:
     acts = heartbeat["initiative"] and heartbeat["instructions"].strip()
     terminal.say("heartbeat_unasked" if acts else "heartbeat_asked")
     if heartbeat["instructions"]:
-        terminal.line(clean(heartbeat["instructions"]))
+        terminal.line(clean_terminal_text(heartbeat["instructions"]))
 
 
 COMMANDS = {

@@ -5,39 +5,39 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.gateways.cli.terminal.arguments import AgentName, Yes, argument, option
-from opencrab.gateways.cli.terminal.command import command, command_with, parameter
-from opencrab.gateways.cli.terminal.dates import moment
-from opencrab.gateways.cli.terminal.input import confirm, text_given
+from opencrab.gateways.cli.terminal.arguments import AgentName, Yes, cli_argument, cli_option
+from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with, cli_parameter
+from opencrab.gateways.cli.terminal.dates import format_time
+from opencrab.gateways.cli.terminal.input import confirm_or_refuse, text_given
 from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import visible
+from opencrab.gateways.cli.terminal.text import visible_terminal_text
 
 ScheduleView = dict[str, Any]
 ScheduleName = Annotated[str, typer.Argument(metavar="SCHEDULE", help="A schedule's id or name.")]
 
 _WRITTEN = ("name", "when", "zone", "instructions", "enabled", "session_id", "channel")
 _PLACE = {
-    **parameter(
+    **cli_parameter(
         "zone",
         str | None,
         help="The time zone of a cron line, for example Asia/Tokyo; default: UTC.",
     ),
-    **parameter("text", str | None, help="The instructions; default: standard input."),
-    **parameter(
+    **cli_parameter("text", str | None, help="The instructions; default: standard input."),
+    **cli_parameter(
         "session", str | None, help="The session to run in, or own for the agent's own session."
     ),
-    **parameter("channel", str | None, help="Where messages are sent: KIND:ADDRESS, or none."),
+    **cli_parameter("channel", str | None, help="Where messages are sent: KIND:ADDRESS, or none."),
 }
 _WHEN = "@every 5m, 2h or 1d, or five cron fields: minute hour day month weekday."
 _CHANGES = {
-    **parameter("name", str | None, help="The schedule's name."),
-    **parameter("when", str | None, help=_WHEN),
+    **cli_parameter("name", str | None, help="The schedule's name."),
+    **cli_parameter("when", str | None, help=_WHEN),
     **_PLACE,
 }
 
 
-@command
+@cli_command
 def list_schedules(terminal: Terminal, agent: AgentName) -> None:
     """List an agent's schedules with their next times."""
     found = find_agent(terminal, agent)
@@ -45,21 +45,21 @@ def list_schedules(terminal: Terminal, agent: AgentName) -> None:
     terminal.show_list(schedules, _draw, "no_schedules", name=found["name"])
 
 
-@command
+@cli_command
 def show_schedule(terminal: Terminal, agent: AgentName, schedule: ScheduleName) -> None:
     """Show one schedule with its instructions."""
     shown = _find_schedule(terminal, agent, schedule)[1]
     terminal.show(shown, _tell)
 
 
-@command_with(_PLACE)
+@cli_command_with(_PLACE)
 def add_schedule(
     terminal: Terminal,
     /,
     agent: AgentName,
-    schedule: Annotated[str, argument("The schedule's name.", "NAME")],
+    schedule: Annotated[str, cli_argument("The schedule's name.", "NAME")],
     *,
-    when: Annotated[str, option(_WHEN)],
+    when: Annotated[str, cli_option(_WHEN)],
     **place: Any,
 ) -> None:
     """Add instructions that run at set times."""
@@ -69,7 +69,7 @@ def add_schedule(
     _print_next_run(terminal, terminal.client.post("agents", found["id"], "schedules", body=body))
 
 
-@command_with(_CHANGES)
+@cli_command_with(_CHANGES)
 def edit_schedule(
     terminal: Terminal, /, agent: AgentName, schedule: ScheduleName, **changes: Any
 ) -> None:
@@ -86,26 +86,26 @@ def edit_schedule(
     _change(terminal, place, shown, wanted)
 
 
-@command
+@cli_command
 def pause_schedule(terminal: Terminal, agent: AgentName, schedule: ScheduleName) -> None:
     """Pause a schedule until it is resumed."""
     _change(terminal, *_find_schedule(terminal, agent, schedule), {"enabled": False})
 
 
-@command
+@cli_command
 def resume_schedule(terminal: Terminal, agent: AgentName, schedule: ScheduleName) -> None:
     """Resume a schedule with its next time from now."""
     _change(terminal, *_find_schedule(terminal, agent, schedule), {"enabled": True})
 
 
-@command
+@cli_command
 def run_schedule(terminal: Terminal, agent: AgentName, schedule: ScheduleName) -> None:
     """Run a schedule's instructions now; its times stay."""
     begun = terminal.client.post(*_find_schedule(terminal, agent, schedule)[0], "run")
     terminal.answer(begun, "schedule_begun", turn=", ".join(begun["turn_ids"]))
 
 
-@command
+@cli_command
 def delete_schedule(
     terminal: Terminal,
     agent: AgentName,
@@ -116,7 +116,7 @@ def delete_schedule(
     """Delete a schedule; running turns continue."""
     place, shown = _find_schedule(terminal, agent, schedule)
     question = terminal.words("really_delete_schedule", name=shown["name"])
-    if not confirm(terminal, question, yes=yes, needed="schedule_yes"):
+    if not confirm_or_refuse(terminal, question, yes=yes, needed="schedule_yes"):
         terminal.say("unchanged", name=shown["name"])
         return
     gone = terminal.client.delete(*place)
@@ -186,7 +186,7 @@ def _print_next_run(terminal: Terminal, schedule: ScheduleView) -> None:
     if terminal.options.json:
         terminal.json(schedule)
     elif schedule["enabled"]:
-        terminal.say("schedule_next", name=schedule["name"], at=moment(schedule["next_at"]))
+        terminal.say("schedule_next", name=schedule["name"], at=format_time(schedule["next_at"]))
     else:
         terminal.say("schedule_is_off", name=schedule["name"])
 
@@ -213,7 +213,7 @@ def _draw(terminal: Terminal, schedules: list[ScheduleView]) -> None:
             each["when"],
             each["zone"],
             _status(terminal, each),
-            moment(each["next_at"]),
+            format_time(each["next_at"]),
             each["fired"] or "",
         )
         for each in schedules
@@ -230,14 +230,14 @@ def _tell(terminal: Terminal, schedule: ScheduleView) -> None:
         ("times", schedule["when"]),
         ("zone", schedule["zone"]),
         ("status", _status(terminal, schedule)),
-        ("next", moment(schedule["next_at"])),
-        ("last", moment(schedule["last_at"])),
+        ("next", format_time(schedule["next_at"])),
+        ("last", format_time(schedule["last_at"])),
         ("turn", schedule["last_turn_id"]),
         ("fired", schedule["fired"] or ""),
         ("session", schedule["session_id"]),
         ("said_to", f"{channel['kind']}:{channel['address']}" if channel else ""),
-        ("changed", moment(schedule["updated_at"])),
+        ("changed", format_time(schedule["updated_at"])),
     ]
     terminal.facts(pairs, exact=True)
     terminal.line()
-    terminal.line(visible(schedule["instructions"]))
+    terminal.line(visible_terminal_text(schedule["instructions"]))

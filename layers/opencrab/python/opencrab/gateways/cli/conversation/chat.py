@@ -5,19 +5,19 @@ from typing import Annotated
 import typer
 
 from opencrab.domain.errors import NotFound
-from opencrab.gateways.cli.terminal.arguments import AnyAgent, option
-from opencrab.gateways.cli.terminal.command import command
-from opencrab.gateways.cli.terminal.input import agrees, ask_number
+from opencrab.gateways.cli.terminal.arguments import AnyAgent, cli_option
+from opencrab.gateways.cli.terminal.command import cli_command
+from opencrab.gateways.cli.terminal.input import ask_number, ask_yes_or_no
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent, living_agents, open_session
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
-@command
+@cli_command
 def chat(
     terminal: Terminal,
     agent: AnyAgent = None,
-    session: Annotated[str | None, option("Continue this conversation.")] = None,
-    say: Annotated[str | None, option("Send one message, print the answer and exit.")] = None,
+    session: Annotated[str | None, cli_option("Continue this conversation.")] = None,
+    say: Annotated[str | None, cli_option("Send one message, print the answer and exit.")] = None,
     speaker: Annotated[
         str | None, typer.Option("--as", help="Your name, as the agent sees it.")
     ] = None,
@@ -67,7 +67,7 @@ def _first(terminal: Terminal) -> AgentView:
     from opencrab.gateways.cli.agents.agents import create_by_dialogue
 
     terminal.say("no_agents")
-    if not agrees(terminal.words("create_one"), default=True):
+    if not ask_yes_or_no(terminal.words("create_one"), default=True):
         raise typer.Exit
     agent = create_by_dialogue(terminal, {})
     terminal.say("agent_created", name=agent["name"], id=agent["id"])

@@ -8,13 +8,13 @@ from rich.text import Text
 
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
 from opencrab.gateways.cli.conversation.sessions import read_lines
-from opencrab.gateways.cli.terminal.command import explain
+from opencrab.gateways.cli.terminal.command import print_error
 from opencrab.gateways.cli.terminal.exchange import WAIT_SECONDS, Exchange, check_text, patience_of
-from opencrab.gateways.cli.terminal.input import agrees, line_editing, read_text
+from opencrab.gateways.cli.terminal.input import ask_yes_or_no, line_editing, read_text
 from opencrab.gateways.cli.terminal.lines import draw_line, draw_speech
 from opencrab.gateways.cli.terminal.lookup import AgentView, open_session
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean
+from opencrab.gateways.cli.terminal.text import clean_terminal_text
 
 GLANCE_SECONDS = 2
 """How often an owner sees what an agent does in between."""
@@ -91,7 +91,7 @@ class Dialogue:
             try:
                 self._take(text)
             except OpenCrabError as error:
-                explain(self._terminal, error)
+                print_error(self._terminal, error)
                 if isinstance(error, Unavailable):
                     self._dim(self._words("retry"))
 
@@ -135,7 +135,9 @@ class Dialogue:
     def _wait(self, exchange: Exchange) -> bool:
         """Wait a while and show what is new; False when nothing more comes."""
         waiting = self._words("thinking", name=self._agent["name"])
-        with self._terminal.console.status(Text(clean(waiting), style="dim"), spinner="dots"):
+        with self._terminal.console.status(
+            Text(clean_terminal_text(waiting), style="dim"), spinner="dots"
+        ):
             wait = GLANCE_SECONDS if self._private else WAIT_SECONDS
             new = self._patience.ask(exchange, wait)
             between = self._between(exchange)
@@ -154,7 +156,7 @@ class Dialogue:
             if not self._private:
                 self._dim(self._words("owner_decides"))
                 return False
-            body = {"approved": agrees(self._words("may_it"), default=False)}
+            body = {"approved": ask_yes_or_no(self._words("may_it"), default=False)}
             self._terminal.client.post("turns", turn["id"], "decide", body=body)
         return True
 
@@ -184,9 +186,9 @@ class Dialogue:
             draw_line(self._terminal, line)
 
     def _greet(self) -> None:
-        names = Text(clean(self._agent["name"]), style="bold cyan")
+        names = Text(clean_terminal_text(self._agent["name"]), style="bold cyan")
         if self._agent["purpose"]:
-            names.append(f" — {clean(self._agent['purpose'])}", style="dim")
+            names.append(f" — {clean_terminal_text(self._agent['purpose'])}", style="dim")
         self._terminal.draw(names)
         self._dim(self._words("greeting"))
         self._terminal.line()

@@ -6,16 +6,16 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.terminal.arguments import argument, option
-from opencrab.gateways.cli.terminal.command import command
-from opencrab.gateways.cli.terminal.dates import moment
+from opencrab.gateways.cli.terminal.arguments import cli_argument, cli_option
+from opencrab.gateways.cli.terminal.command import cli_command
+from opencrab.gateways.cli.terminal.dates import format_time
 from opencrab.gateways.cli.terminal.lookup import agent_names
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="A session's id.")]
 
 
-@command
+@cli_command
 def list_sessions(terminal: Terminal) -> None:
     """List the conversations, newest first."""
     sessions = sorted(
@@ -24,16 +24,16 @@ def list_sessions(terminal: Terminal) -> None:
     terminal.show_list(sessions, _draw, "no_sessions")
 
 
-@command
+@cli_command
 def show_session(
     terminal: Terminal,
     session: SessionId,
     *,
-    last: Annotated[int, option("How many lines.", min=1)] = 50,
+    last: Annotated[int, cli_option("How many lines.", min=1)] = 50,
     everything: Annotated[
         bool, typer.Option("--all", help="Include what agents think and do (owner).")
     ] = False,
-    fairness: Annotated[bool, option("Show how evenly the agents spoke instead.")] = False,
+    fairness: Annotated[bool, cli_option("Show how evenly the agents spoke instead.")] = False,
 ) -> None:
     """Show a conversation, or how evenly its agents spoke."""
     if fairness:
@@ -52,18 +52,18 @@ def show_session(
         terminal.say("discussion_over", why=terminal.words.term(found["ended_by"]))
 
 
-@command
+@cli_command
 def end_session(terminal: Terminal, session: SessionId) -> None:
     """End a conversation; it stays readable."""
     ended = terminal.client.post("sessions", session, "end")
     terminal.answer(ended, "session_ended", id=ended["id"])
 
 
-@command
+@cli_command
 def mentor(
     terminal: Terminal,
     session: SessionId,
-    text: Annotated[str, argument("The instruction.", "TEXT")],
+    text: Annotated[str, cli_argument("The instruction.", "TEXT")],
 ) -> None:
     """Give a session's agents an instruction that only they and the owner can read."""
     placed = terminal.client.post("sessions", session, "mentor", body={"text": text})
@@ -116,7 +116,7 @@ def _draw(terminal: Terminal, sessions: list[dict[str, Any]]) -> None:
             session["theme"] or session["name"],
             terminal.words.term(session["status"]),
             session["turn_number"],
-            moment(session["updated_at"]),
+            format_time(session["updated_at"]),
         )
         for session in sessions
     ]

@@ -8,11 +8,11 @@ from typing import Any
 from rich.text import Text
 
 from opencrab.domain.errors import OpenCrabError
-from opencrab.gateways.cli.terminal.amounts import money
-from opencrab.gateways.cli.terminal.dates import moment
-from opencrab.gateways.cli.terminal.tables import indent, prose
+from opencrab.gateways.cli.terminal.amounts import format_micro_usd
+from opencrab.gateways.cli.terminal.dates import format_time
+from opencrab.gateways.cli.terminal.tables import indent_text, markdown_text
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean, truncate_line
+from opencrab.gateways.cli.terminal.text import clean_terminal_text, truncate_line
 
 _ARGUMENTS = 400
 _RESULT = 800
@@ -20,7 +20,7 @@ _LINES = 200
 _MARKS = {"completed": "✓", "running": "…", "pending": "…", "waiting": "?"}
 
 
-def tell(terminal: Terminal, turn: dict[str, Any]) -> None:
+def print_turn_story(terminal: Terminal, turn: dict[str, Any]) -> None:
     """The whole turn: what set it off, what was thought and done, what it cost, how it ended."""
     lines = _lines(terminal, turn)
     _begin(terminal, turn, lines)
@@ -29,8 +29,8 @@ def tell(terminal: Terminal, turn: dict[str, Any]) -> None:
     terminal.line()
     for line in lines:
         if line["turn_id"] == turn["id"] and line["kind"] != "approval":
-            terminal.draw(Text(f"» {clean(line['speaker_name'])}", style="bold cyan"))
-            terminal.draw(indent(prose(line["text"])))
+            terminal.draw(Text(f"» {clean_terminal_text(line['speaker_name'])}", style="bold cyan"))
+            terminal.draw(indent_text(markdown_text(line["text"])))
     _end(terminal, turn, told=any(line["text"] == turn["note"] for line in lines))
 
 
@@ -43,13 +43,15 @@ def _begin(terminal: Terminal, turn: dict[str, Any], lines: list[dict[str, Any]]
         trigger=words.term(turn["trigger"]),
         source=turn["source"],
         authority=words.term(turn["authority"]),
-        at=moment(turn["created_at"]),
+        at=format_time(turn["created_at"]),
     )
-    terminal.draw(Text(clean(words("story_title", agent=agent, id=turn["id"])), style="bold"))
+    terminal.draw(
+        Text(clean_terminal_text(words("story_title", agent=agent, id=turn["id"])), style="bold")
+    )
     terminal.draw(Text(trigger), style="dim")
     for line in lines:
         if line["message_id"] == turn["message_id"] and not line["from_agent"]:
-            terminal.draw(indent(prose(f"{line['speaker_name']}: {line['text']}")))
+            terminal.draw(indent_text(markdown_text(f"{line['speaker_name']}: {line['text']}")))
 
 
 def _step(terminal: Terminal, step: dict[str, Any]) -> None:
@@ -73,19 +75,21 @@ def _step(terminal: Terminal, step: dict[str, Any]) -> None:
 def _figures(terminal: Terminal, step: dict[str, Any]) -> Iterator[str]:
     usage = step.get("usage")
     yield terminal.words("story_step", number=step["number"])
-    yield clean(step["model"])
+    yield clean_terminal_text(step["model"])
     if usage:
         yield f"{usage['input_tokens']}→{usage['output_tokens']} tokens"
     if step.get("latency_ms") is not None:
         yield f"{step['latency_ms']} ms"
     done = step["state"] == "completed"
-    yield money(step["cost_micro_usd"]) if done else terminal.words.term(step["state"])
+    yield format_micro_usd(step["cost_micro_usd"]) if done else terminal.words.term(step["state"])
 
 
 def _call(terminal: Terminal, call: dict[str, Any]) -> None:
     mark = _MARKS.get(call["state"], "✗")
     arguments = _json(call.get("arguments"), _ARGUMENTS)
-    terminal.draw(indent(Text(f"{mark} {clean(call['name'])} {arguments}".rstrip())))
+    terminal.draw(
+        indent_text(Text(f"{mark} {clean_terminal_text(call['name'])} {arguments}".rstrip()))
+    )
     approval = call.get("approval")
     if approval:
         key = {None: "story_asked", True: "story_approved", False: "story_rejected"}
@@ -105,12 +109,12 @@ def _end(terminal: Terminal, turn: dict[str, Any], *, told: bool) -> None:
         status=terminal.words.term(turn["status"]),
         calls=turn["model_calls"],
         seconds=_seconds(turn),
-        money=money(turn["spent_micro_usd"]),
+        money=format_micro_usd(turn["spent_micro_usd"]),
     )
     terminal.draw(Text(end), style="bold")
     stop = turn.get("stop")
     if stop:
-        said = terminal.words("story_stopped", by=stop["by"], at=moment(stop["at"]))
+        said = terminal.words("story_stopped", by=stop["by"], at=format_time(stop["at"]))
         _detail(terminal, "", f"{said} {stop['reason']}".rstrip(), "yellow")
     if turn["note"] and not told and turn["status"] not in {"completed", "idle"}:
         _detail(terminal, "", turn["note"], "yellow")
@@ -120,7 +124,7 @@ def _end(terminal: Terminal, turn: dict[str, Any], *, told: bool) -> None:
 
 def _detail(terminal: Terminal, label: str, text: str, style: str) -> None:
     shown = Text(f"{label} " if label.strip() else label, style="dim")
-    terminal.draw(indent(shown.append_text(Text(clean(text), style=style))))
+    terminal.draw(indent_text(shown.append_text(Text(clean_terminal_text(text), style=style))))
 
 
 def _lines(terminal: Terminal, turn: dict[str, Any]) -> list[dict[str, Any]]:

@@ -5,23 +5,23 @@ from typing import Annotated
 import typer
 
 from opencrab.gateways.cli.terminal.arguments import Reason, TurnId
-from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
-@command
+@cli_command
 def show_turn(terminal: Terminal, turn: TurnId) -> None:
     """Show what happened in a turn, step by step."""
     story = terminal.client.get("turns", turn)
     if terminal.options.json:
         terminal.json(story)
         return
-    from opencrab.gateways.cli.conversation.turn_story import tell
+    from opencrab.gateways.cli.conversation.turn_story import print_turn_story
 
-    tell(terminal, story)
+    print_turn_story(terminal, story)
 
 
-@command
+@cli_command
 def cancel_turn(
     terminal: Terminal,
     turn: TurnId,
@@ -32,7 +32,7 @@ def cancel_turn(
     _report(terminal, "turn_cancelled", stopped)
 
 
-@command
+@cli_command
 def decide_turn(
     terminal: Terminal,
     turn: TurnId,

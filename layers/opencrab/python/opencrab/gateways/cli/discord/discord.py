@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Unavailable
-from opencrab.gateways.cli.terminal.arguments import AgentName, Yes, option
-from opencrab.gateways.cli.terminal.command import command, command_with, parameter
-from opencrab.gateways.cli.terminal.input import confirm
+from opencrab.gateways.cli.terminal.arguments import AgentName, Yes, cli_option
+from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with, cli_parameter
+from opencrab.gateways.cli.terminal.input import confirm_or_refuse
 from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.options import RelayWay
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -22,20 +22,22 @@ _MEMORY = "discord-relay.json"
 Ids = list[str] | None
 
 _LISTS = {
-    **parameter("owner", Ids, metavar="ID", help="A Discord user id of an owner; repeatable."),
-    **parameter("user", Ids, metavar="ID", help="A Discord user id of a known user; repeatable."),
-    **parameter(
+    **cli_parameter("owner", Ids, metavar="ID", help="A Discord user id of an owner; repeatable."),
+    **cli_parameter(
+        "user", Ids, metavar="ID", help="A Discord user id of a known user; repeatable."
+    ),
+    **cli_parameter(
         "role", Ids, metavar="ID", help="A role whose members are known users; repeatable."
     ),
 }
 
 
-@command
+@cli_command
 def register(
     terminal: Terminal,
     *,
     guild: Annotated[
-        str | None, option("Only in this server, effective immediately.", "ID")
+        str | None, cli_option("Only in this server, effective immediately.", "ID")
     ] = None,
     yes: Yes = False,
 ) -> None:
@@ -47,7 +49,7 @@ def register(
         _draw_difference(terminal, found)
     if changes:
         question, needed = terminal.words("discord_really_register"), "discord_yes_needed"
-        if not confirm(terminal, question, yes=yes, needed=needed, default=True):
+        if not confirm_or_refuse(terminal, question, yes=yes, needed=needed, default=True):
             terminal.say("discord_not_registered")
             return
         body = {} if guild is None else {"guild_id": guild}
@@ -55,7 +57,7 @@ def register(
     terminal.answer(found, "discord_registered" if changes else "discord_same")
 
 
-@command
+@cli_command
 def invite(terminal: Terminal) -> None:
     """Show the links that invite the bot."""
     links = terminal.client.get("discord", "invite")
@@ -67,7 +69,7 @@ def invite(terminal: Terminal) -> None:
         terminal.line(f"  {links[kind]}")
 
 
-@command
+@cli_command
 def doctor(terminal: Terminal) -> None:
     """Check the bot's token, keys, endpoint and permissions, and say how to fix them."""
     checks = terminal.client.get("discord")["checks"]
@@ -82,22 +84,22 @@ def doctor(terminal: Terminal) -> None:
         raise typer.Exit(1)
 
 
-@command_with(_LISTS)
+@cli_command_with(_LISTS)
 def presence(
     terminal: Terminal,
     /,
     agent: AgentName,
     *,
     channel: Annotated[
-        Ids, option("A channel in which the agent takes part; repeatable.", "ID")
+        Ids, cli_option("A channel in which the agent takes part; repeatable.", "ID")
     ] = None,
     everything: Annotated[
-        bool, option("Hear every message in its channels, not only mentions.")
+        bool, cli_option("Hear every message in its channels, not only mentions.")
     ] = False,
     token_secret: Annotated[
-        str | None, option("The name of the secret with the token of its own bot.", "NAME")
+        str | None, cli_option("The name of the secret with the token of its own bot.", "NAME")
     ] = None,
-    off: Annotated[bool, option("Remove all of these settings.")] = False,
+    off: Annotated[bool, cli_option("Remove all of these settings.")] = False,
     **lists: Any,
 ) -> None:
     """Show or change an agent's Discord channels, owners and users."""
@@ -123,7 +125,7 @@ def presence(
     _draw_presence(terminal, found["name"], shown)
 
 
-@command
+@cli_command
 def relay(terminal: Terminal) -> None:
     """Relay ordinary messages from Discord to OpenCrab, until stopped."""
     launch = terminal.options.relay

@@ -12,11 +12,11 @@ from opencrab.domain.errors import OpenCrabError, Unauthenticated
 from opencrab.gateways.cli.doctor.server_checks import (
     CheckVerdict,
     Finding,
+    check_clock,
     moment_of,
-    of_clocks,
     of_setup,
 )
-from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 OLDEST = (3, 11)
@@ -25,10 +25,10 @@ OLDEST = (3, 11)
 _MARKS = {CheckVerdict.WELL: "✓", CheckVerdict.NOTE: "·", CheckVerdict.WRONG: "✗"}
 
 
-@command
+@cli_command
 def doctor(terminal: Terminal) -> None:
     """Check the installation, and say how to fix what does not work."""
-    findings = list(examine(terminal))
+    findings = list(examine_installation(terminal))
     if terminal.options.json:
         terminal.json([asdict(finding) for finding in findings])
     else:
@@ -38,7 +38,7 @@ def doctor(terminal: Terminal) -> None:
         raise typer.Exit(1)
 
 
-def examine(terminal: Terminal) -> Iterator[Finding]:
+def examine_installation(terminal: Terminal) -> Iterator[Finding]:
     """Every check whose ground still stands; each one needs what the ones before it found."""
     words = terminal.words
     version = ".".join(map(str, sys.version_info[:3]))
@@ -60,7 +60,7 @@ def examine(terminal: Terminal) -> Iterator[Finding]:
     yield _finding("key", detail, words("key_open_cure"), well=private)
     there = _time_there(terminal, setup)
     now = terminal.options.now
-    yield from of_clocks(words, now() if now else None, there)
+    yield from check_clock(words, now() if now else None, there)
     yield from of_setup(words, setup, there)
     agents = _try("agents", lambda: list(terminal.client.items("agents")))
     yield agents if isinstance(agents, Finding) else _of_agents(terminal, agents)

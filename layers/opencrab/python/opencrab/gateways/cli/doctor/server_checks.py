@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from opencrab.gateways.cli.language.sentences import SentenceCatalog
-from opencrab.gateways.cli.terminal.amounts import exact
+from opencrab.gateways.cli.terminal.amounts import format_exact_amount
 
 LARGEST_SKEW_SECONDS = 60
 LATEST_BEAT_SECONDS = 300
@@ -54,7 +54,7 @@ def of_setup(
         yield Finding("setup", CheckVerdict.NOTE, detail)
 
 
-def of_clocks(
+def check_clock(
     words: SentenceCatalog, here: datetime | None, there: datetime | None
 ) -> Iterator[Finding]:
     """How far apart this computer's clock and the server's are, where both are known."""
@@ -115,11 +115,11 @@ def _of_budget(words: SentenceCatalog, budget: Mapping[str, Any]) -> Iterator[Fi
             cure = _budget_cure(words, name, at_run_time=name in changed)
             yield Finding("budget", CheckVerdict.WRONG, detail, cure)
             return
-    turn, agent, all_ = map(exact, numbers.values())
+    turn, agent, all_ = map(format_exact_amount, numbers.values())
     detail = words("budget_ok", turn=turn, agent=agent, all=all_)
     session = budget.get("session_usd")
     if isinstance(session, int | float) and session > 0:
-        detail += words("budget_session", session=exact(session))
+        detail += words("budget_session", session=format_exact_amount(session))
     if changed:
         detail += words("budget_changed", names=", ".join(changed))
     yield Finding("budget", CheckVerdict.WELL, detail)

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.terminal.arguments import AgentName, Reason, argument, option
-from opencrab.gateways.cli.terminal.command import command
-from opencrab.gateways.cli.terminal.dates import moment, moment_in
+from opencrab.gateways.cli.terminal.arguments import AgentName, Reason, cli_argument, cli_option
+from opencrab.gateways.cli.terminal.command import cli_command
+from opencrab.gateways.cli.terminal.dates import format_time, moment_in
 from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -17,11 +17,11 @@ GoalName = Annotated[str, typer.Argument(metavar="GOAL", help="A goal, for examp
 _TERMS = ("urgency", "expected_reward", "capability_match", "novelty", "social_value")
 
 
-@command
+@cli_command
 def list_goals(
     terminal: Terminal,
     agent: AgentName,
-    last: Annotated[int, option("Number of goals.", min=1)] = 20,
+    last: Annotated[int, cli_option("Number of goals.", min=1)] = 20,
 ) -> None:
     """List an agent's goals, newest first."""
     found = find_agent(terminal, agent)
@@ -42,14 +42,14 @@ def list_goals(
             words.term(goal["horizon"]),
             words.term(goal["status"]),
             f"{goal['completion']}%",
-            moment(goal["deadline"]),
+            format_time(goal["deadline"]),
         )
         for goal in goals
     ]
     terminal.table(heads, rows)
 
 
-@command
+@cli_command
 def show_goal(terminal: Terminal, agent: AgentName, goal: GoalName) -> None:
     """Show a goal with its plan."""
     found = find_agent(terminal, agent)
@@ -57,18 +57,18 @@ def show_goal(terminal: Terminal, agent: AgentName, goal: GoalName) -> None:
     terminal.show(shown, _draw)
 
 
-@command
+@cli_command
 def add_goal(
     terminal: Terminal,
     agent: AgentName,
-    name: Annotated[str, argument("The goal, in one line.", "NAME")],
+    name: Annotated[str, cli_argument("The goal, in one line.", "NAME")],
     *,
-    description: Annotated[str | None, option("A longer description.")] = None,
+    description: Annotated[str | None, cli_option("A longer description.")] = None,
     aspiration: Annotated[
-        bool, option("Add it as an aspiration: it is never started, and leads to objectives.")
+        bool, cli_option("Add it as an aspiration: it is never started, and leads to objectives.")
     ] = False,
-    deadline: Annotated[str | None, option("Deadline: a day or a time.", "WHEN")] = None,
-    reward: Annotated[float | None, option("Expected reward, 0 to 1.", min=0, max=1)] = None,
+    deadline: Annotated[str | None, cli_option("Deadline: a day or a time.", "WHEN")] = None,
+    reward: Annotated[float | None, cli_option("Expected reward, 0 to 1.", min=0, max=1)] = None,
 ) -> None:
     """Add a goal; the agent starts it by its priority."""
     found = find_agent(terminal, agent)
@@ -83,7 +83,7 @@ def add_goal(
     _tell(terminal, "goal_added", terminal.client.post("agents", found["id"], "goals", body=body))
 
 
-@command
+@cli_command
 def abandon_goal(
     terminal: Terminal,
     agent: AgentName,
@@ -96,7 +96,7 @@ def abandon_goal(
     _tell(terminal, "goal_abandoned", terminal.client.post(*place, body={"reason": reason}))
 
 
-@command
+@cli_command
 def explain_goals(terminal: Terminal, agent: AgentName) -> None:
     """Show the priority of each open goal and how it is computed."""
     from opencrab.gateways.cli.terminal.tables import draw_table
@@ -147,7 +147,7 @@ def _draw(terminal: Terminal, goal: GoalView) -> None:
         ("horizon", words.term(goal["horizon"])),
         ("status", words.term(goal["status"])),
         ("completion", f"{goal['completion']}%"),
-        ("deadline", moment(goal["deadline"])),
+        ("deadline", format_time(goal["deadline"])),
         ("waits", goal["waits"]),
         ("revision", str(goal["revision"])),
         ("priority", f"{score['priority']:.3f}" if score else ""),

@@ -12,19 +12,19 @@ import typer
 from opencrab.domain.errors import Conflict, Refused, Unavailable
 from opencrab.gateways.cli.goals.task_panel import (
     MARKS,
-    figures,
     mark_of,
-    panel,
     place_of,
     status_of,
+    task_figures,
+    task_panel,
 )
-from opencrab.gateways.cli.terminal.command import explain
+from opencrab.gateways.cli.terminal.command import print_error
 from opencrab.gateways.cli.terminal.exchange import TRIES
-from opencrab.gateways.cli.terminal.input import agrees, ask
+from opencrab.gateways.cli.terminal.input import ask_line, ask_yes_or_no
 from opencrab.gateways.cli.terminal.lookup import AgentView
-from opencrab.gateways.cli.terminal.tables import indent, prose
+from opencrab.gateways.cli.terminal.tables import indent_text, markdown_text
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import truncate_line, visible
+from opencrab.gateways.cli.terminal.text import truncate_line, visible_terminal_text
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -37,7 +37,7 @@ _PAUSE, _CANCEL = {"p", "pause", "一時停止"}, {"c", "cancel", "中止"}
 _REPORTED = {"done": "DONE", "fail": "FAIL"}
 
 
-def follow(terminal: Terminal, agent: AgentView, task: TaskView) -> None:
+def follow_task(terminal: Terminal, agent: AgentView, task: TaskView) -> None:
     """Show a task until there is no more to see; ends the program, with 0 if it is completed."""
     task = _Follower(terminal, agent, task).run()
     if terminal.options.json:
@@ -51,7 +51,7 @@ def tell_end(terminal: Terminal, agent: AgentView, task: TaskView) -> None:
     """What came of a task, or what it waits for and how it goes on."""
     name, task_id = agent["name"], task["id"]
     if task["report"] and terminal.interactive:
-        terminal.draw(indent(prose(task["report"])))
+        terminal.draw(indent_text(markdown_text(task["report"])))
     elif task["report"]:
         terminal.line(task["report"])
     for what in _untold(task):
@@ -77,9 +77,9 @@ def _untold(task: TaskView) -> Iterator[str]:
 
 
 def _tell_question(terminal: Terminal, asked: TaskView) -> None:
-    terminal.say("task_asks", what=visible(asked["what"]))
+    terminal.say("task_asks", what=visible_terminal_text(asked["what"]))
     if asked["touches"]:
-        terminal.say("task_touches", touches=visible(asked["touches"]))
+        terminal.say("task_touches", touches=visible_terminal_text(asked["touches"]))
 
 
 class Screen(Protocol):
@@ -151,12 +151,12 @@ class _Follower:
         if asked is None or not self._asks:
             return False
         _tell_question(self._terminal, asked)
-        body = {"approved": agrees(self._terminal.words("may_it"), default=False)}
+        body = {"approved": ask_yes_or_no(self._terminal.words("may_it"), default=False)}
         try:
             self._terminal.client.post("approvals", asked["approval_id"], "decide", body=body)
         except (Refused, Conflict) as error:
             self._left_to_others.add(asked["approval_id"])
-            explain(self._terminal, error)
+            print_error(self._terminal, error)
         return True
 
     def _interrupted(self) -> None:
@@ -165,7 +165,7 @@ class _Follower:
             raise typer.Exit(130)
         self._terminal.line()
         try:
-            answer = ask(self._terminal.words("task_interrupted"), "l").casefold()
+            answer = ask_line(self._terminal.words("task_interrupted"), "l").casefold()
         except (KeyboardInterrupt, EOFError):
             self._terminal.line()
             answer = ""
@@ -220,7 +220,7 @@ class _Panel(_Nowhere):
     def show(self, task: TaskView) -> None:
         self._deeds |= {(task["turn_id"], deed["id"]): deed for deed in task["actions"]}
         if self._live is not None:
-            shown = panel(self._terminal.words, task, list(self._deeds.values()))
+            shown = task_panel(self._terminal.words, task, list(self._deeds.values()))
             self._live.update(shown, refresh=True)
 
 
@@ -250,7 +250,7 @@ class _Lines(_Nowhere):
             if part["status"] in _REPORTED:
                 told = f"{part['name']}{mark_of(words, part)}"
                 row = f"[{part['id']}] {_REPORTED[part['status']]} {told}"
-                self._tell(part["id"], f"{row} ({figures(words, task)})")
+                self._tell(part["id"], f"{row} ({task_figures(words, task)})")
 
     def _tell(self, key: str, row: str) -> None:
         if key not in self._told:

@@ -12,10 +12,14 @@ from rich.table import Table
 from rich.text import Text
 
 from opencrab.gateways.cli.language.sentences import SentenceCatalog
-from opencrab.gateways.cli.terminal.amounts import money
-from opencrab.gateways.cli.terminal.tables import indent
+from opencrab.gateways.cli.terminal.amounts import format_micro_usd
+from opencrab.gateways.cli.terminal.tables import indent_text
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean, truncate_line, visible
+from opencrab.gateways.cli.terminal.text import (
+    clean_terminal_text,
+    truncate_line,
+    visible_terminal_text,
+)
 
 TaskView = dict[str, Any]
 
@@ -51,9 +55,9 @@ def place_of(words: SentenceCatalog, task: TaskView) -> str:
     return words("task_behind", id=front["id"], name=front["name"], status=status_of(words, front))
 
 
-def panel(words: SentenceCatalog, task: TaskView, deeds: list[TaskView]) -> Panel:
+def task_panel(words: SentenceCatalog, task: TaskView, deeds: list[TaskView]) -> Panel:
     """A task's plan, what is done now, the last of what was done, and what the agent thinks."""
-    title = Text(clean(f"{task['id']} {task['name']} "), style="bold")
+    title = Text(clean_terminal_text(f"{task['id']} {task['name']} "), style="bold")
     style = _COLOURS.get(task["status"], "cyan")
     title.append(f"[{status_of(words, task)}]", style=style)
     hint = None if task["over"] else Text(words("task_keys"), style="dim")
@@ -72,24 +76,24 @@ def draw_task(terminal: Terminal, task: TaskView, *, details: bool = False) -> N
     """A task as it stands, for somebody who looks once; with what its actions carry if wanted."""
     words = terminal.words
     told = words("task_title", id=task["id"], name=task["name"], status=status_of(words, task))
-    terminal.draw(Text(clean(told), style="bold"))
-    terminal.draw(Text(figures(words, task)), style="dim")
+    terminal.draw(Text(clean_terminal_text(told), style="bold"))
+    terminal.draw(Text(task_figures(words, task)), style="dim")
     for row in _plan(words, task):
-        terminal.draw(indent(row))
+        terminal.draw(indent_text(row))
     for deed in task["actions"]:
-        terminal.draw(indent(_deed(deed)))
+        terminal.draw(indent_text(_deed(deed)))
         for text in _tool_call_lines(deed) if details else ():
-            terminal.draw(Padding.indent(Text(clean(text), style="dim"), 4))
+            terminal.draw(Padding.indent(Text(clean_terminal_text(text), style="dim"), 4))
     if task["thinking"]:
-        terminal.draw(indent(_thinking_text(words, task)))
+        terminal.draw(indent_text(_thinking_text(words, task)))
 
 
-def figures(words: SentenceCatalog, task: TaskView) -> str:
+def task_figures(words: SentenceCatalog, task: TaskView) -> str:
     """How far it has come, in numbers."""
     numbers = {
         "step": task["step"],
         "steps": task["max_steps"],
-        "money": money(task["spent_micro_usd"]),
+        "money": format_micro_usd(task["spent_micro_usd"]),
     }
     if not task["tasks_total"]:
         return words("task_steps" if _is_over(task) else "task_unplanned", **numbers)
@@ -106,10 +110,10 @@ def _rows(
 ) -> Iterator[RenderableType]:
     head = Table.grid(padding=(0, 1))
     bar = ProgressBar(total=100, completed=task["completion"], width=_BAR)
-    head.add_row(bar, Text(f"{task['completion']}%", style="bold"), Text(figures(words, task)))
+    head.add_row(bar, Text(f"{task['completion']}%", style="bold"), Text(task_figures(words, task)))
     yield head
     if place := place_of(words, task):
-        yield Text(clean(place), style="yellow")
+        yield Text(clean_terminal_text(place), style="yellow")
     yield from _plan(words, task)
     current = task["current"]
     running = current is not None and current["mark"] == "running"
@@ -117,7 +121,7 @@ def _rows(
         yield Text()
     yield from map(_deed, [deed for deed in deeds if deed["mark"] != "running"][-_ACTIONS:])
     if running:
-        yield Spinner("dots", text=Text(clean(current["sentence"])), style="cyan")
+        yield Spinner("dots", text=Text(clean_terminal_text(current["sentence"])), style="cyan")
     if task["approval"]:
         yield from _question(words, task["approval"])
     if task["thinking"]:
@@ -137,12 +141,14 @@ def _plan(words: SentenceCatalog, task: TaskView) -> Iterator[Text]:
         style = "bold" if part["status"] == "active" else _STYLES.get(part["status"], "")
         mark = _TASK_MARKS.get(part["status"], "·")
         more = mark_of(words, part)
-        yield Text(clean(f"{mark} {part['id']} {part['name']}{more}"), style=style)
+        yield Text(clean_terminal_text(f"{mark} {part['id']} {part['name']}{more}"), style=style)
 
 
 def _deed(deed: TaskView) -> Text:
     mark, style = MARKS.get(deed["mark"], "·"), _STYLES.get(deed["mark"], "")
-    row = Text(f"{mark} ", style=style).append(clean(deed["sentence"]), style="default")
+    row = Text(f"{mark} ", style=style).append(
+        clean_terminal_text(deed["sentence"]), style="default"
+    )
     if deed["seconds"] is not None:
         row.append(f" {deed['seconds']:.1f} s", style="dim")
     if deed["mark"] == "failed" and deed["result"]:
@@ -158,9 +164,11 @@ def _tool_call_lines(deed: TaskView) -> Iterator[str]:
 
 
 def _question(words: SentenceCatalog, asked: TaskView) -> Iterator[Text]:
-    yield Text(words("task_asks", what=visible(asked["what"])), style="yellow")
+    yield Text(words("task_asks", what=visible_terminal_text(asked["what"])), style="yellow")
     if asked["touches"]:
-        yield Text(words("task_touches", touches=visible(asked["touches"])), style="yellow")
+        yield Text(
+            words("task_touches", touches=visible_terminal_text(asked["touches"])), style="yellow"
+        )
 
 
 def _thinking_text(words: SentenceCatalog, task: TaskView) -> Text:

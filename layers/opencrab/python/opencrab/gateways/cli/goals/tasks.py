@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.gateways.cli.terminal.arguments import AgentName, Reason, argument, option
-from opencrab.gateways.cli.terminal.command import command
-from opencrab.gateways.cli.terminal.dates import moment
+from opencrab.gateways.cli.terminal.arguments import AgentName, Reason, cli_argument, cli_option
+from opencrab.gateways.cli.terminal.command import cli_command
+from opencrab.gateways.cli.terminal.dates import format_time
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -29,32 +29,32 @@ _OPEN = frozenset({"pending", "active", "waiting", "paused"})
 _WAITING = frozenset({"pending", "waiting", "paused"})
 
 
-@command
+@cli_command
 def run_task(
     terminal: Terminal,
     agent: AgentName,
-    instruction: Annotated[str, argument("The instruction.", "INSTRUCTION")],
+    instruction: Annotated[str, cli_argument("The instruction.", "INSTRUCTION")],
     *,
-    name: Annotated[str | None, option("A name for it; default: its first line.")] = None,
+    name: Annotated[str | None, cli_option("A name for it; default: its first line.")] = None,
     budget: Annotated[
-        float | None, option("The most that its plan may cost, in US dollars.", min=0)
+        float | None, cli_option("The most that its plan may cost, in US dollars.", min=0)
     ] = None,
 ) -> None:
     """Let an agent plan and carry out an instruction, and watch it."""
-    from opencrab.gateways.cli.goals.task_follow import follow
+    from opencrab.gateways.cli.goals.task_follow import follow_task
     from opencrab.gateways.cli.terminal.exchange import check_text
 
     found = find_agent(terminal, agent)
     given = {"instruction": check_text(terminal, instruction), "name": name, "budget_usd": budget}
     body = {field: value for field, value in given.items() if value is not None}
-    follow(terminal, found, terminal.client.post("agents", found["id"], "tasks", body=body))
+    follow_task(terminal, found, terminal.client.post("agents", found["id"], "tasks", body=body))
 
 
-@command
+@cli_command
 def list_tasks(
     terminal: Terminal,
     agent: AgentName,
-    last: Annotated[int, option("Number of tasks.", min=1)] = 20,
+    last: Annotated[int, cli_option("Number of tasks.", min=1)] = 20,
 ) -> None:
     """List an agent's tasks, newest first."""
     found = find_agent(terminal, agent)
@@ -62,7 +62,7 @@ def list_tasks(
     terminal.show_list(tasks, _draw, "no_tasks", name=found["name"])
 
 
-@command
+@cli_command
 def show_task(
     terminal: Terminal,
     agent: AgentName,
@@ -70,17 +70,17 @@ def show_task(
     *,
     keep: Annotated[bool, typer.Option("--follow", help="Follow it until it ends.")] = False,
     details: Annotated[
-        bool, option("Include the arguments and results of its tool calls (owner).")
+        bool, cli_option("Include the arguments and results of its tool calls (owner).")
     ] = False,
 ) -> None:
     """Show the progress of a task; default: the newest."""
-    from opencrab.gateways.cli.goals.task_follow import follow, tell_end
+    from opencrab.gateways.cli.goals.task_follow import follow_task, tell_end
     from opencrab.gateways.cli.goals.task_panel import draw_task
 
     found = find_agent(terminal, agent)
     shown = terminal.client.get("agents", found["id"], "tasks", task or _newest(terminal, found))
     if keep:
-        follow(terminal, found, shown)
+        follow_task(terminal, found, shown)
     elif terminal.options.json:
         terminal.json(shown)
     else:
@@ -88,7 +88,7 @@ def show_task(
         tell_end(terminal, found, shown)
 
 
-@command
+@cli_command
 def cancel_task(
     terminal: Terminal, agent: AgentName, task: TaskId = None, reason: Reason = ""
 ) -> None:
@@ -96,7 +96,7 @@ def cancel_task(
     _change(terminal, agent, task, "cancel", {"reason": reason})
 
 
-@command
+@cli_command
 def pause_task(
     terminal: Terminal, agent: AgentName, task: TaskId = None, reason: Reason = ""
 ) -> None:
@@ -104,13 +104,13 @@ def pause_task(
     _change(terminal, agent, task, "pause", {"reason": reason})
 
 
-@command
+@cli_command
 def resume_task(terminal: Terminal, agent: AgentName, task: TaskId = None) -> None:
     """Resume a paused task."""
     _change(terminal, agent, task, "resume", {})
 
 
-@command
+@cli_command
 def discard_task(
     terminal: Terminal, agent: AgentName, task: TaskId = None, reason: Reason = ""
 ) -> None:
@@ -118,12 +118,12 @@ def discard_task(
     _change(terminal, agent, task, "discard", {"reason": reason})
 
 
-@command
+@cli_command
 def steer_task(
     terminal: Terminal,
     agent: AgentName,
     words: Annotated[
-        list[str], argument("The task, if there are several, and the message.", "[TASK] TEXT")
+        list[str], cli_argument("The task, if there are several, and the message.", "[TASK] TEXT")
     ],
 ) -> None:
     """Send a message that the agent reads before its next step."""
@@ -203,7 +203,7 @@ def _draw(terminal: Terminal, tasks: list[TaskView]) -> None:
             status_of(terminal.words, task),
             f"{task['completion']}%",
             f"{task['tasks_over']}/{task['tasks_total']}" if task["tasks_total"] else "",
-            moment(task["created_at"]),
+            format_time(task["created_at"]),
         )
         for task in tasks
     ]

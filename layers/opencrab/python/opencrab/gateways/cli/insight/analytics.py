@@ -6,25 +6,25 @@ from typing import Annotated, Any
 
 from opencrab.gateways.cli.terminal.amounts import (
     UNKNOWN,
-    dollars,
     format_count,
+    format_dollars,
     format_effect,
     format_estimate,
-    percent,
-    seconds,
+    format_percent,
+    format_seconds,
 )
 from opencrab.gateways.cli.terminal.arguments import (
     AgentName,
     GroupingOption,
     PeriodOption,
-    argument,
-    option,
+    cli_argument,
+    cli_option,
 )
-from opencrab.gateways.cli.terminal.command import command
-from opencrab.gateways.cli.terminal.dates import moment
+from opencrab.gateways.cli.terminal.command import cli_command
+from opencrab.gateways.cli.terminal.dates import format_time
 from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean
+from opencrab.gateways.cli.terminal.text import clean_terminal_text
 
 Found = dict[str, Any]
 
@@ -43,16 +43,16 @@ class AnalyticsPart(StrEnum):
     MEMORY = "memory"
 
 
-@command
+@cli_command
 def show_analytics(
     terminal: Terminal,
     agent: AgentName,
     part: Annotated[
-        AnalyticsPart | None, argument("Only this part.", show_default="all parts")
+        AnalyticsPart | None, cli_argument("Only this part.", show_default="all parts")
     ] = None,
     *,
-    period: Annotated[PeriodOption, option("How far back.")] = PeriodOption.LAST_MONTH,
-    by: Annotated[GroupingOption, option("Group calls by this.")] = GroupingOption.MODEL,
+    period: Annotated[PeriodOption, cli_option("How far back.")] = PeriodOption.LAST_MONTH,
+    by: Annotated[GroupingOption, cli_option("Group calls by this.")] = GroupingOption.MODEL,
 ) -> None:
     """Show an agent's usage, and whether its models, skills and memories help."""
     found = find_agent(terminal, agent)
@@ -91,9 +91,9 @@ def _usage(terminal: Terminal, shown: Found) -> None:
             (
                 each["model"],
                 format_count(each["calls"]),
-                percent(each["share_of_calls"]),
-                dollars(each["cost_micro_usd"]),
-                percent(each["share_of_cost"]),
+                format_percent(each["share_of_calls"]),
+                format_dollars(each["cost_micro_usd"]),
+                format_percent(each["share_of_cost"]),
             )
             for each in shown["models"]
         ]
@@ -103,7 +103,7 @@ def _usage(terminal: Terminal, shown: Found) -> None:
                 each["day"],
                 format_count(each["calls"]),
                 format_count(each["failed"]),
-                dollars(each["cost_micro_usd"]),
+                format_dollars(each["cost_micro_usd"]),
                 format_count(each["turns"]),
                 format_count(each["spoke"]),
             )
@@ -185,9 +185,10 @@ def _print_learning(terminal: Terminal, shown: Found) -> None:
         terminal.table(("week", "turns", "judged", "quality"), weeks)
     for model, curve in shown["calibration"].items():
         steps = ", ".join(
-            f"{percent(each['said'])} → {percent(each['came_to'])}" for each in curve["points"]
+            f"{format_percent(each['said'])} → {format_percent(each['came_to'])}"
+            for each in curve["points"]
         )
-        terminal.say("grades_told", model=model, weight=percent(curve["weight"]))
+        terminal.say("grades_told", model=model, weight=format_percent(curve["weight"]))
         terminal.say("grades_steps", steps=steps)
     for each in shown["analysis"]["recommendations"]:
         terminal.say(
@@ -200,7 +201,7 @@ def _print_learning(terminal: Terminal, shown: Found) -> None:
         terminal.say(
             "recommended_for",
             category=words.term(each["category"]),
-            confidence=percent(each["confidence"]),
+            confidence=format_percent(each["confidence"]),
         )
 
 
@@ -209,7 +210,7 @@ def _memory(terminal: Terminal, shown: Found) -> None:
     _period(terminal, None, shown["as_of"])
     if recalled["memories"]:
         facts = {key: recalled[key] for key in ("memories", "found", "useful", "junk")}
-        terminal.say("memories_told", **facts, rate=percent(recalled["junk_rate"]))
+        terminal.say("memories_told", **facts, rate=format_percent(recalled["junk_rate"]))
         useless = recalled["useless"]
         for each in useless[:_USELESS]:
             terminal.say("memory_useless", id=each["id"], found=each["found"])
@@ -233,7 +234,7 @@ def _memory(terminal: Terminal, shown: Found) -> None:
 
 def _period(terminal: Terminal, since: str | None, as_of: str | None) -> None:
     if since is not None:
-        terminal.say("counted_since", since=moment(since))
+        terminal.say("counted_since", since=format_time(since))
     if as_of is None:
         terminal.say("no_evidence")
     else:
@@ -247,8 +248,8 @@ def _totals(terminal: Terminal, of: Found) -> None:
         failed=format_count(of["failed"]),
         input=format_count(of["input_tokens"]),
         output=format_count(of["output_tokens"]),
-        cost=dollars(of["cost_micro_usd"]),
-        latency=seconds(of["mean_latency_ms"]),
+        cost=format_dollars(of["cost_micro_usd"]),
+        latency=format_seconds(of["mean_latency_ms"]),
     )
 
 
@@ -258,10 +259,10 @@ def _figures(terminal: Terminal, of: Found) -> tuple[str, ...]:
     return (
         format_count(of["calls"]),
         format_count(of["failed"]),
-        dollars(of["cost_micro_usd"]),
-        seconds(of["mean_latency_ms"]),
+        format_dollars(of["cost_micro_usd"]),
+        format_seconds(of["mean_latency_ms"]),
         format_estimate(terminal.words, of["quality"]),
-        terminal.words("ground_free") if worth == "free" else clean(per_dollar),
+        terminal.words("ground_free") if worth == "free" else clean_terminal_text(per_dollar),
     )
 
 

@@ -5,18 +5,18 @@ from pathlib import Path
 from typing import Annotated
 
 from opencrab.domain.errors import Conflict
-from opencrab.gateways.cli.terminal.arguments import AnyAgent, option
-from opencrab.gateways.cli.terminal.command import command
-from opencrab.gateways.cli.terminal.files import unusable
+from opencrab.gateways.cli.terminal.arguments import AnyAgent, cli_option
+from opencrab.gateways.cli.terminal.command import cli_command
+from opencrab.gateways.cli.terminal.files import unusable_file_error
 from opencrab.gateways.cli.terminal.lookup import named_or_only
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
-@command
+@cli_command
 def export_state(
     terminal: Terminal,
     agent: AnyAgent = None,
-    directory: Annotated[Path, option("The folder to write to.")] = Path("logs"),
+    directory: Annotated[Path, cli_option("The folder to write to.")] = Path("logs"),
 ) -> None:
     """Write an agent's state.json, and append new events to its events.jsonl."""
     from opencrab.gateways.cli.insight.export_files import DamagedExport, HistoryFile, write_state
@@ -41,7 +41,7 @@ def export_state(
         why = terminal.words("foreign_file", path=error.path)
         raise Conflict(why, cure=terminal.words("foreign_file_cure")) from error
     except OSError as error:
-        raise unusable(terminal, error.filename or directory, error) from error
+        raise unusable_file_error(terminal, error.filename or directory, error) from error
     told = {"state": os.fspath(state), "events": os.fspath(ledger.path), "count": count}
     terminal.answer(told, "exported", **told)
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
-from opencrab.gateways.cli.terminal.arguments import AnyAgent, option
-from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.arguments import AnyAgent, cli_option
+from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.lookup import named_or_only
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -20,21 +20,21 @@ _THOUGHTS = "Include what agents think and do; needs an owner key."
 PaneView = dict[str, Any]
 
 
-@command
+@cli_command
 def watch(
     terminal: Terminal,
     agent: AnyAgent = None,
     *,
-    session: Annotated[str | None, option(_SESSION, "ID")] = None,
-    after: Annotated[int | None, option(_AFTER, min=0)] = None,
-    thoughts: Annotated[bool, option(_THOUGHTS)] = False,
-    tasks: Annotated[bool, option("Expand the plan's goals into tasks.")] = False,
+    session: Annotated[str | None, cli_option(_SESSION, "ID")] = None,
+    after: Annotated[int | None, cli_option(_AFTER, min=0)] = None,
+    thoughts: Annotated[bool, cli_option(_THOUGHTS)] = False,
+    tasks: Annotated[bool, cli_option("Expand the plan's goals into tasks.")] = False,
 ) -> None:
     """Watch an agent live: chat, cli, plan, inspector and vitals; or a session."""
-    from opencrab.gateways.cli.insight.session_watch import follow, live
+    from opencrab.gateways.cli.insight.session_watch import follow_session, live_session_events
 
     if session is not None and agent is None:
-        follow(terminal, session, thoughts=thoughts, after=after)
+        follow_session(terminal, session, thoughts=thoughts, after=after)
         return
     found = named_or_only(terminal, agent)
 
@@ -46,7 +46,7 @@ def watch(
         for pane in look():
             terminal.json(pane)
         return
-    moments = _moments(terminal) if session is None else live(terminal, session)
+    moments = _moments(terminal) if session is None else live_session_events(terminal, session)
     _follow(terminal, str(found["name"]), look, moments, unfolded=tasks)
 
 

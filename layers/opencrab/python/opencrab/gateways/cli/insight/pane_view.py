@@ -9,11 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from opencrab.gateways.cli.language.sentences import SentenceCatalog
-from opencrab.gateways.cli.terminal.amounts import money
-from opencrab.gateways.cli.terminal.dates import moment
+from opencrab.gateways.cli.terminal.amounts import format_micro_usd
+from opencrab.gateways.cli.terminal.dates import format_time
 from opencrab.gateways.cli.terminal.tables import fact_table
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean, truncate_line
+from opencrab.gateways.cli.terminal.text import clean_terminal_text, truncate_line
 
 _LINE = 160
 _MARKS = {"pending": "·", "active": "▶", "done": "✓", "fail": "✗"}
@@ -47,7 +47,7 @@ def render_panes(
         Panel(content, title=words(_NAMES[pane]), title_align="left", border_style="dim")
         for pane, content in inside.items()
     )
-    return Group(Text(clean(words("watch_title", name=name)), style="bold"), *framed)
+    return Group(Text(clean_terminal_text(words("watch_title", name=name)), style="bold"), *framed)
 
 
 def _truncate_lines(text: str) -> Text:
@@ -85,9 +85,9 @@ def _inspection_rows(words: SentenceCatalog, seen: dict[str, Any]) -> Iterator[P
 def _vitals_rows(words: SentenceCatalog, vitals: dict[str, Any]) -> Iterator[Pair]:
     age, errors = vitals["queue_age_seconds"], vitals["error_rate"]
     yield words("vital_queue_age_seconds"), None if age is None else f"{age:.0f} s"
-    yield words("vital_last_beat"), moment(vitals["last_beat"])
+    yield words("vital_last_beat"), format_time(vitals["last_beat"])
     yield words("vital_idle_streak"), str(vitals["idle_streak"])
-    yield words("vital_budget_left_micro_usd"), money(vitals["budget_left_micro_usd"])
+    yield words("vital_budget_left_micro_usd"), format_micro_usd(vitals["budget_left_micro_usd"])
     yield words("vital_error_rate"), None if errors is None else f"{errors:.0%}"
     yield words("vital_open_approvals"), str(vitals["open_approvals"])
     yield words("vital_goals"), f"{vitals['open_goals']} / {vitals['goal_slots']}"

@@ -9,7 +9,7 @@ from typing import Any
 from opencrab.domain.errors import Unavailable
 from opencrab.gateways.cli.terminal.exchange import TRIES
 from opencrab.gateways.cli.terminal.lines import draw_action, draw_speech
-from opencrab.gateways.cli.terminal.tables import indent, prose
+from opencrab.gateways.cli.terminal.tables import indent_text, markdown_text
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 AGAIN_SECONDS = 1.0
@@ -18,10 +18,12 @@ PRIVATE = "speech,system,approval,inner_voice,action"
 Event = dict[str, Any]
 
 
-def follow(terminal: Terminal, session_id: str, *, thoughts: bool, after: int | None) -> None:
+def follow_session(
+    terminal: Terminal, session_id: str, *, thoughts: bool, after: int | None
+) -> None:
     """Tell what happens in a session, until the person leaves."""
     session = terminal.client.get("sessions", session_id)
-    told = live(terminal, session_id, thoughts=thoughts, after=after)
+    told = live_session_events(terminal, session_id, thoughts=thoughts, after=after)
     try:
         if terminal.options.json or not terminal.out.isatty():
             for event in told:
@@ -36,7 +38,7 @@ def follow(terminal: Terminal, session_id: str, *, thoughts: bool, after: int | 
         return
 
 
-def live(
+def live_session_events(
     terminal: Terminal, session_id: str, *, thoughts: bool = False, after: int | None = None
 ) -> Iterator[Event]:
     """A session's events, each once, for as long as the server can be reached."""
@@ -72,7 +74,7 @@ class EventPrinter:
         """Draw an event, or keep it until the rest of its line is there."""
         kind, metadata = event["type"], event.get("metadata", {})
         if kind == "RUN_ERROR":
-            self._terminal.draw(indent(prose(event["message"])), style="yellow")
+            self._terminal.draw(indent_text(markdown_text(event["message"])), style="yellow")
             return
         if kind == "CUSTOM" and event["name"] == "gap":
             self._terminal.dim(self._terminal.words("watch_gap", **event["value"]))
@@ -90,7 +92,7 @@ class EventPrinter:
             draw_action(self._terminal, _action(pieces, metadata))
         elif kind == "inner_voice":
             text = _join_deltas(pieces)
-            self._terminal.draw(indent(prose(f"({name}: {text})")), style="dim italic")
+            self._terminal.draw(indent_text(markdown_text(f"({name}: {text})")), style="dim italic")
         else:
             agent = bool(metadata["fromAgent"])
             draw_speech(self._terminal, name, _join_deltas(pieces), kind, agent=agent)

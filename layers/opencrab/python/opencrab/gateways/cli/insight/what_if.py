@@ -4,28 +4,33 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.terminal.amounts import dollars, format_estimate, percent, seconds
-from opencrab.gateways.cli.terminal.arguments import AgentName, PeriodOption, option
-from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.amounts import (
+    format_dollars,
+    format_estimate,
+    format_percent,
+    format_seconds,
+)
+from opencrab.gateways.cli.terminal.arguments import AgentName, PeriodOption, cli_option
+from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 Found = dict[str, Any]
 
 
-@command
+@cli_command
 def what_if(
     terminal: Terminal,
     agent: AgentName,
     *,
     alias: Annotated[
         list[str],
-        option(
+        cli_option(
             "Map an alias to another model, for example smart=openai:gpt-5-mini; repeatable.",
             "ALIAS=PROVIDER:MODEL",
         ),
     ],
-    period: Annotated[PeriodOption, option("How far back.")] = PeriodOption.LAST_WEEK,
+    period: Annotated[PeriodOption, cli_option("How far back.")] = PeriodOption.LAST_WEEK,
 ) -> None:
     """Estimate what an agent's calls would have cost with other models, and their quality."""
     aliases = dict(_meaning(terminal, text) for text in alias)
@@ -73,9 +78,9 @@ def _tasks(terminal: Terminal, tasks: list[Found]) -> None:
                 (
                     *label,
                     task["model"] if of == "now" else f"→ {task['other']}",
-                    dollars(done["cost_micro_usd"]),
+                    format_dollars(done["cost_micro_usd"]),
                     format_estimate(words, done["quality"]),
-                    seconds(done["latency_ms"]),
+                    format_seconds(done["latency_ms"]),
                 )
             )
     heads = ("for", "calls", "model", "cost", "quality", "latency")
@@ -88,9 +93,9 @@ def _totals(terminal: Terminal, shown: Found) -> None:
     key = "whatif_saves" if saved > 0 else "whatif_same" if saved == 0 else "whatif_adds"
     terminal.say(
         key,
-        now=dollars(now["cost_micro_usd"]),
-        then=dollars(then["cost_micro_usd"]),
-        difference=dollars(abs(saved)),
+        now=format_dollars(now["cost_micro_usd"]),
+        then=format_dollars(then["cost_micro_usd"]),
+        difference=format_dollars(abs(saved)),
     )
     if then["quality"] is None:
         terminal.say("whatif_no_quality")
@@ -99,12 +104,12 @@ def _totals(terminal: Terminal, shown: Found) -> None:
             "whatif_quality",
             now=format_estimate(words, now["quality"]),
             then=format_estimate(words, then["quality"]),
-            share=percent(shown["quality_share"]),
+            share=format_percent(shown["quality_share"]),
         )
     if then["latency_ms"] is not None:
         terminal.say(
             "whatif_latency",
-            now=seconds(now["latency_ms"]),
-            then=seconds(then["latency_ms"]),
-            share=percent(shown["latency_share"]),
+            now=format_seconds(now["latency_ms"]),
+            then=format_seconds(then["latency_ms"]),
+            share=format_percent(shown["latency_share"]),
         )

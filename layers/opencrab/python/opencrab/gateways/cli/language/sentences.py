@@ -31,7 +31,9 @@ class CliLanguage(str):
     def of(cls, locale: str | None) -> "CliLanguage":
         """The language of a locale such as ja_JP.UTF-8; English where there is no file of it."""
         wanted = (locale or "").lower().replace("-", "_")
-        found = [name for name in languages() if f"{wanted}_".startswith((f"{name}_", f"{name}."))]
+        found = [
+            name for name in cli_languages() if f"{wanted}_".startswith((f"{name}_", f"{name}."))
+        ]
         return cls(found[0]) if found else EN
 
     @property
@@ -45,7 +47,7 @@ JA = CliLanguage("ja")
 
 
 @cache
-def languages(folder: Path = FOLDER) -> tuple[CliLanguage, ...]:
+def cli_languages(folder: Path = FOLDER) -> tuple[CliLanguage, ...]:
     """The languages for which there is a file."""
     return tuple(sorted(CliLanguage(path.stem) for path in folder.glob("*.json")))
 

@@ -3,8 +3,8 @@
 from enum import StrEnum
 from typing import Annotated
 
-from opencrab.gateways.cli.terminal.arguments import TurnId, argument
-from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.arguments import TurnId, cli_argument
+from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
@@ -15,12 +15,12 @@ class Thumbs(StrEnum):
     DOWN = "down"
 
 
-@command
+@cli_command
 def give_feedback(
     terminal: Terminal,
     turn: TurnId,
-    thumbs: Annotated[Thumbs, argument("up (good) or down (bad).")],
-    remark: Annotated[str, argument("The reason, in your words.", "REMARK")] = "",
+    thumbs: Annotated[Thumbs, cli_argument("up (good) or down (bad).")],
+    remark: Annotated[str, cli_argument("The reason, in your words.", "REMARK")] = "",
 ) -> None:
     """Rate a turn; the agent learns from it."""
     body = {"thumbs": thumbs.value, "remark": remark}

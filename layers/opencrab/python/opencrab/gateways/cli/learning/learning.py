@@ -7,16 +7,16 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.gateways.cli.terminal.amounts import (
-    dollars,
     format_count,
+    format_dollars,
     format_effect,
     format_estimate,
-    percent,
-    seconds,
+    format_percent,
+    format_seconds,
 )
-from opencrab.gateways.cli.terminal.arguments import AgentName, option
-from opencrab.gateways.cli.terminal.command import command
-from opencrab.gateways.cli.terminal.dates import moment
+from opencrab.gateways.cli.terminal.arguments import AgentName, cli_option
+from opencrab.gateways.cli.terminal.command import cli_command
+from opencrab.gateways.cli.terminal.dates import format_time
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -46,16 +46,18 @@ class SpanOption(StrEnum):
     REVIEW = "review"
 
 
-@command
+@cli_command
 def show_experiments(
     terminal: Terminal,
     agent: AgentName,
     *,
     stop: Annotated[
-        str | None, option("End this experiment and keep what is best now.", "SUBJECT")
+        str | None, cli_option("End this experiment and keep what is best now.", "SUBJECT")
     ] = None,
-    pin: Annotated[str | None, option("Pin this: learning does not change it.", "SUBJECT")] = None,
-    unpin: Annotated[str | None, option("Unpin this.", "SUBJECT")] = None,
+    pin: Annotated[
+        str | None, cli_option("Pin this: learning does not change it.", "SUBJECT")
+    ] = None,
+    unpin: Annotated[str | None, cli_option("Unpin this.", "SUBJECT")] = None,
 ) -> None:
     """Show an agent's experiments; stop, pin or unpin one."""
     wanted = {"stop": stop, "pin": pin, "unpin": unpin}
@@ -78,13 +80,13 @@ def show_experiments(
         terminal.say("subject_pinned" if done["pinned"] else "subject_free", name=done["subject"])
 
 
-@command
+@cli_command
 def show_changes(
     terminal: Terminal,
     agent: AgentName,
     *,
-    undo: Annotated[str | None, option("Undo this change.", "ID")] = None,
-    apply: Annotated[str | None, option("Apply this proposal.", "ID")] = None,
+    undo: Annotated[str | None, cli_option("Undo this change.", "ID")] = None,
+    apply: Annotated[str | None, cli_option("Apply this proposal.", "ID")] = None,
 ) -> None:
     """Show the changes that learning made or proposes, newest first; apply or undo one."""
     if undo is not None and apply is not None:
@@ -108,15 +110,15 @@ def show_changes(
             terminal.say("only_newest", count=_SHOWN)
 
 
-@command
-def run(
+@cli_command
+def run_meta(
     terminal: Terminal,
     agent: AgentName,
     *,
     period: Annotated[
-        SpanOption, option("The last full day or week (UTC), or today's skills so far.")
+        SpanOption, cli_option("The last full day or week (UTC), or today's skills so far.")
     ] = SpanOption.DAILY,
-    dry_run: Annotated[bool, option("Dry run: only show what would be done.")] = False,
+    dry_run: Annotated[bool, cli_option("Dry run: only show what would be done.")] = False,
 ) -> None:
     """Run the daily or weekly evaluation, or the skill review, now instead of at night."""
     found = find_agent(terminal, agent)
@@ -125,7 +127,7 @@ def run(
     terminal.show(looked, lambda terminal, looked: _print_learning_report(terminal, found, looked))
 
 
-COMMANDS: dict[str, Callable[..., None]] = {"run": run}
+COMMANDS: dict[str, Callable[..., None]] = {"run": run_meta}
 
 
 def _experiments(terminal: Terminal, agent: AgentView, shown: Found) -> None:
@@ -141,7 +143,7 @@ def _experiments(terminal: Terminal, agent: AgentView, shown: Found) -> None:
             _print_change_detail(terminal, made)
     if shown["pinned"]:
         terminal.say("pinned_are", names=", ".join(shown["pinned"]))
-    terminal.say("explores", share=percent(shown["explore"]))
+    terminal.say("explores", share=format_percent(shown["explore"]))
 
 
 def _skill(terminal: Terminal, each: Found) -> None:
@@ -171,12 +173,12 @@ def _models(terminal: Terminal, each: Found) -> None:
         (
             model["model"],
             model["name"] or words("not_set_up"),
-            percent(model["weight"]),
+            format_percent(model["weight"]),
             format_count(model["turns"]),
             format_estimate(words, model["quality"]),
             format_estimate(words, model["off_policy"]),
-            dollars(model["cost_micro_usd"]),
-            seconds(model["latency_ms"]),
+            format_dollars(model["cost_micro_usd"]),
+            format_seconds(model["latency_ms"]),
         )
         for model in each["models"]
     ]
@@ -216,7 +218,7 @@ def _says(terminal: Terminal, made: Found) -> Iterator[str]:
 def _print_change_detail(terminal: Terminal, made: Found) -> None:
     terminal.say(
         "change_is",
-        at=moment(made["at"]),
+        at=format_time(made["at"]),
         subject=made.get("experiment") or f"{made['kind']}:{made['subject']}",
         state=terminal.words(_MADE[made["state"]]),
     )
@@ -232,7 +234,7 @@ def _standing(terminal: Terminal, told: Mapping[str, Any]) -> str:
     """What something was or became."""
     if "weights" in told:
         weights = sorted(told["weights"].items(), key=lambda each: (-each[1], each[0]))
-        return ", ".join(f"{alias} {percent(weight)}" for alias, weight in weights)
+        return ", ".join(f"{alias} {format_percent(weight)}" for alias, weight in weights)
     for key in ("remark", "status"):
         if key in told:
             word = terminal.words.term(told[key])
@@ -257,13 +259,13 @@ def _evidence(terminal: Terminal, numbers: Mapping[str, Any]) -> list[str]:
     if "useful" in numbers:
         said.append(words("rests_on_finds", found=numbers["found"], useful=numbers["useful"]))
     if "alike" in numbers:
-        said.append(words("rests_on_likeness", share=percent(numbers["alike"])))
+        said.append(words("rests_on_likeness", share=format_percent(numbers["alike"])))
     if "quality" in numbers:
         said.append(
             words(
                 "rests_on_quality",
                 quality=format_estimate(words, numbers["quality"]),
-                cost=dollars(numbers["cost_micro_usd"]),
+                cost=format_dollars(numbers["cost_micro_usd"]),
             )
         )
     return said
@@ -277,8 +279,8 @@ def _print_learning_report(terminal: Terminal, agent: AgentView, looked: Found) 
         last=looked["last"],
         turns=looked["turns"],
         judged=looked["judged"],
-        spent=dollars(looked["spent_micro_usd"]),
-        budget=dollars(looked["budget_micro_usd"]),
+        spent=format_dollars(looked["spent_micro_usd"]),
+        budget=format_dollars(looked["budget_micro_usd"]),
     )
     if looked["done_before"]:
         terminal.say("looked_before")
@@ -317,7 +319,7 @@ def _print_reviews(terminal: Terminal, looked: Found) -> None:
     for says, junk in (("junk_told", looked["junk"]), ("lived_junk_told", looked["lived"])):
         if junk["rate"] is not None:
             useless = round(junk["rate"] * junk["found"])
-            terminal.say(says, found=junk["found"], junk=useless, rate=percent(junk["rate"]))
+            terminal.say(says, found=junk["found"], junk=useless, rate=format_percent(junk["rate"]))
 
 
 def _points(terminal: Terminal, review: Found) -> str:

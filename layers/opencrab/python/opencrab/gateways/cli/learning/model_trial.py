@@ -13,15 +13,15 @@ import typer
 
 from opencrab.gateways.cli.terminal.amounts import (
     UNKNOWN,
-    dollars,
+    format_dollars,
     format_estimate,
+    format_percent,
+    format_seconds,
     in_steps,
-    percent,
-    seconds,
 )
-from opencrab.gateways.cli.terminal.arguments import Yes, option
-from opencrab.gateways.cli.terminal.command import command
-from opencrab.gateways.cli.terminal.input import agrees
+from opencrab.gateways.cli.terminal.arguments import Yes, cli_option
+from opencrab.gateways.cli.terminal.command import cli_command
+from opencrab.gateways.cli.terminal.input import ask_yes_or_no
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -31,16 +31,16 @@ _MOST_USD, _STEP = Decimal(1_000), Decimal("0.000001")
 _MODELS = 10
 
 
-@command
+@cli_command
 def eval_models(
     terminal: Terminal,
     *,
-    persona: Annotated[str, option("The agent: an id or name.", "AGENT")],
+    persona: Annotated[str, cli_option("The agent: an id or name.", "AGENT")],
     models: Annotated[
-        str | None, option("Aliases or provider:model; default: all selectable ones.", "A,B")
+        str | None, cli_option("Aliases or provider:model; default: all selectable ones.", "A,B")
     ] = None,
-    tasks: Annotated[Path | None, option("A TOML file with your own tasks.")] = None,
-    budget_usd: Annotated[str, option("Start no more tasks after this is spent.")] = "0.50",
+    tasks: Annotated[Path | None, cli_option("A TOML file with your own tasks.")] = None,
+    budget_usd: Annotated[str, cli_option("Start no more tasks after this is spent.")] = "0.50",
     yes: Yes = False,
 ) -> None:
     """Let several models do an agent's tasks; compare answers, cost and time. Costs money."""
@@ -96,10 +96,10 @@ def _agree(
         name=agent["name"],
         tasks=tasks,
         models=", ".join(wanted),
-        most=dollars(most),
-        budget=dollars(budget),
+        most=format_dollars(most),
+        budget=format_dollars(budget),
     )
-    if not agrees(terminal.words("eval_really"), default=False):
+    if not ask_yes_or_no(terminal.words("eval_really"), default=False):
         terminal.say("eval_not_run")
         raise typer.Exit
 
@@ -113,8 +113,8 @@ def _draw(terminal: Terminal, found: Mapping[str, Any]) -> None:
             each["model"],
             format_estimate(words, each["score"]),
             f"{each['scored']} / {len(each['tasks'])}",
-            dollars(each["cost_micro_usd"]),
-            seconds(each["latency_ms"]),
+            format_dollars(each["cost_micro_usd"]),
+            format_seconds(each["latency_ms"]),
             each["calls"],
             each["failed"] or "",
         )
@@ -124,7 +124,7 @@ def _draw(terminal: Terminal, found: Mapping[str, Any]) -> None:
     terminal.table(heads, rows)
     terminal.line()
     by_task = [
-        (task["id"], *(percent(each["tasks"][place]["score"]) for each in models))
+        (task["id"], *(format_percent(each["tasks"][place]["score"]) for each in models))
         for place, task in enumerate(models[0]["tasks"])
     ]
     columns = [*terminal.heads("task_id"), *(each["model"] for each in models)]
@@ -133,7 +133,7 @@ def _draw(terminal: Terminal, found: Mapping[str, Any]) -> None:
         terminal.say("eval_unscored", mark=UNKNOWN)
     terminal.say(
         "eval_spent",
-        spent=dollars(found["spent_micro_usd"]),
-        budget=dollars(found["budget_micro_usd"]),
+        spent=format_dollars(found["spent_micro_usd"]),
+        budget=format_dollars(found["budget_micro_usd"]),
     )
     terminal.say("eval_remembered", name=found["agent"])

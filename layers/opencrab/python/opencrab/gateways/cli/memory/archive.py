@@ -5,24 +5,24 @@ from typing import Annotated
 
 from opencrab.domain.errors import TooLarge
 from opencrab.gateways.cli.memory.search import Agent, Since, Until
-from opencrab.gateways.cli.terminal.arguments import Force, argument, option
-from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.arguments import Force, cli_argument, cli_option
+from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.dates import moment_in
 from opencrab.gateways.cli.terminal.files import read_file, write_file
 from opencrab.gateways.cli.terminal.lookup import named_or_only
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
-@command
+@cli_command
 def export_memory(
     terminal: Terminal,
     file: Annotated[
-        Path | None, argument("The file to write; default: AGENT-memory.zip.", "FILE")
+        Path | None, cli_argument("The file to write; default: AGENT-memory.zip.", "FILE")
     ] = None,
     agent: Agent = None,
     *,
-    kept: Annotated[bool, option("Only saved memories, without conversations.")] = False,
-    session: Annotated[str | None, option("Only this conversation.", "SESSION")] = None,
+    kept: Annotated[bool, cli_option("Only saved memories, without conversations.")] = False,
+    session: Annotated[str | None, cli_option("Only this conversation.", "SESSION")] = None,
     since: Since = None,
     until: Until = None,
     force: Force = False,
@@ -46,13 +46,13 @@ def export_memory(
     )
 
 
-@command
+@cli_command
 def import_memory(
     terminal: Terminal,
-    file: Annotated[Path, argument("An exported zip file.", "FILE")],
+    file: Annotated[Path, cli_argument("An exported zip file.", "FILE")],
     agent: Agent = None,
     *,
-    trust: Annotated[bool, option("Import it as trusted: it is my own export.")] = False,
+    trust: Annotated[bool, cli_option("Import it as trusted: it is my own export.")] = False,
 ) -> None:
     """Import memories, experiences, impressions and knowledge from a zip file."""
     from opencrab.engine.memory.archive.file import ARCHIVE_BYTES

@@ -8,14 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.gateways.cli.memory import archive, search
-from opencrab.gateways.cli.memory.search import HEARINGS, PERIOD, Agent, period
-from opencrab.gateways.cli.terminal.arguments import Yes, argument, option
-from opencrab.gateways.cli.terminal.command import command, command_with
-from opencrab.gateways.cli.terminal.dates import moment
-from opencrab.gateways.cli.terminal.input import agrees, require_person, text_given
+from opencrab.gateways.cli.memory.search import HEARINGS, PERIOD, Agent, parse_period
+from opencrab.gateways.cli.terminal.arguments import Yes, cli_argument, cli_option
+from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with
+from opencrab.gateways.cli.terminal.dates import format_time
+from opencrab.gateways.cli.terminal.input import ask_yes_or_no, require_person, text_given
 from opencrab.gateways.cli.terminal.lookup import AgentView, named_or_only
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import truncate_line, visible
+from opencrab.gateways.cli.terminal.text import truncate_line, visible_terminal_text
 
 MemoryView = dict[str, Any]
 Wish = dict[str, Any]
@@ -40,13 +40,15 @@ class HearingOption(StrEnum):
     PRIVATE = "private"
 
 
-@command
+@cli_command
 def list_memories(
     terminal: Terminal,
     agent: Agent = None,
     *,
-    category: Annotated[str | None, option("Only this category, for example preference.")] = None,
-    last: Annotated[int, option("Number of memories.", min=1)] = 50,
+    category: Annotated[
+        str | None, cli_option("Only this category, for example preference.")
+    ] = None,
+    last: Annotated[int, cli_option("Number of memories.", min=1)] = 50,
 ) -> None:
     """List an agent's memories, newest first."""
     found = named_or_only(terminal, agent)
@@ -62,7 +64,7 @@ def list_memories(
         _draw(terminal, memories)
 
 
-@command
+@cli_command
 def show_memory(terminal: Terminal, memory: MemoryId, agent: Agent = None) -> None:
     """Show one memory and its source."""
     found = named_or_only(terminal, agent)
@@ -70,20 +72,21 @@ def show_memory(terminal: Terminal, memory: MemoryId, agent: Agent = None) -> No
     terminal.show(shown, _tell)
 
 
-@command
+@cli_command
 def add_memory(
     terminal: Terminal,
     text: Annotated[
-        str | None, argument("The text to remember; default: standard input.", "TEXT")
+        str | None, cli_argument("The text to remember; default: standard input.", "TEXT")
     ] = None,
     agent: Agent = None,
     *,
     category: Annotated[
-        str, option("For example fact, preference, decision or lesson; core: always in the prompt.")
+        str,
+        cli_option("For example fact, preference, decision or lesson; core: always in the prompt."),
     ] = "fact",
-    importance: Annotated[float | None, option("Between 0 and 1.", min=0, max=1)] = None,
+    importance: Annotated[float | None, cli_option("Between 0 and 1.", min=0, max=1)] = None,
     hearing: Annotated[
-        HearingOption, option("Who may hear it: public (everybody) or private.")
+        HearingOption, cli_option("Who may hear it: public (everybody) or private.")
     ] = HearingOption.PUBLIC,
 ) -> None:
     """Give an agent a memory to keep."""
@@ -100,16 +103,20 @@ def add_memory(
     terminal.answer(kept, _OUTCOMES[kept["outcome"]], id=kept["memory"]["id"])
 
 
-@command_with(PERIOD)
+@cli_command_with(PERIOD)
 def forget(
     terminal: Terminal,
     /,
-    memory: Annotated[str | None, argument("A memory's id.", "MEMORY", show_default=False)] = None,
+    memory: Annotated[
+        str | None, cli_argument("A memory's id.", "MEMORY", show_default=False)
+    ] = None,
     agent: Agent = None,
     *,
-    session: Annotated[str | None, option("Everything of this conversation.", "SESSION")] = None,
-    person: Annotated[str | None, option("Everything about this person.", "ID")] = None,
-    everything: Annotated[bool, option("Everything.")] = False,
+    session: Annotated[
+        str | None, cli_option("Everything of this conversation.", "SESSION")
+    ] = None,
+    person: Annotated[str | None, cli_option("Everything about this person.", "ID")] = None,
+    everything: Annotated[bool, cli_option("Everything.")] = False,
     yes: Yes = False,
     **stretch: str | None,
 ) -> None:
@@ -130,7 +137,7 @@ def forget(
     if not yes:
         require_person(terminal, "forget_needs_yes")
         _foretell(terminal, terminal.client.post(*place, "preview", body=wish))
-        if not agrees(_question(terminal, found, wish), default=False):
+        if not ask_yes_or_no(_question(terminal, found, wish), default=False):
             terminal.say("nothing_forgotten")
             return
     report, anything = _carried_out(terminal, place, wish)
@@ -164,7 +171,7 @@ def _place(agent: AgentView) -> tuple[str, str, str, str]:
 def _period(terminal: Terminal, stretch: Mapping[str, str | None]) -> Wish:
     if stretch["since"] is None and stretch["until"] is None:
         return {}
-    ends = period(terminal, stretch)
+    ends = parse_period(terminal, stretch)
     return {"scope": "period", **{name: end for name, end in ends.items() if end is not None}}
 
 
@@ -173,14 +180,20 @@ def _question(terminal: Terminal, agent: AgentView, wish: Wish) -> str:
     name = agent["name"]
     if wish["scope"] == "memory":
         shown = terminal.client.get(*_place(agent), wish["id"])
-        return terminal.words("really_forget_memory", name=name, content=visible(shown["content"]))
+        return terminal.words(
+            "really_forget_memory", name=name, content=visible_terminal_text(shown["content"])
+        )
     if wish["scope"] == "period":
         ends = {"since": wish.get("since", "…"), "until": wish.get("until", "…")}
         return terminal.words("really_forget_period", name=name, **ends)
     if wish["scope"] == "session":
-        return terminal.words("really_forget_session", name=name, id=visible(wish["id"]))
+        return terminal.words(
+            "really_forget_session", name=name, id=visible_terminal_text(wish["id"])
+        )
     if wish["scope"] == "person":
-        return terminal.words("really_forget_person", name=name, id=visible(wish["id"]))
+        return terminal.words(
+            "really_forget_person", name=name, id=visible_terminal_text(wish["id"])
+        )
     return terminal.words("really_forget_everything", name=name)
 
 
@@ -224,7 +237,7 @@ def _remains(terminal: Terminal, told: dict[str, Any]) -> None:
     """What came of it and stays: its owner decides on that."""
     for kind, sentence in _REMAINING.items():
         if names := told[kind]:
-            terminal.say(sentence, names=", ".join(map(visible, names)))
+            terminal.say(sentence, names=", ".join(map(visible_terminal_text, names)))
 
 
 def _draw(terminal: Terminal, memories: list[MemoryView]) -> None:
@@ -237,7 +250,7 @@ def _draw(terminal: Terminal, memories: list[MemoryView]) -> None:
             truncate_line(memory["content"], _SHOWN),
             words.term(memory["provenance"]),
             words(HEARINGS[memory["hearing"]]),
-            moment(memory["updated_at"]),
+            format_time(memory["updated_at"]),
         )
         for memory in memories
     ]
@@ -258,14 +271,16 @@ def _tell(terminal: Terminal, memory: MemoryView) -> None:
         ("path", memory["path"]),
         ("links", ", ".join(memory["links"])),
         ("merged", memory["merged"] or ""),
-        ("created", moment(memory["created_at"])),
-        ("changed", moment(memory["updated_at"])),
+        ("created", format_time(memory["created_at"])),
+        ("changed", format_time(memory["updated_at"])),
     ]
     terminal.facts(pairs, exact=True)
     terminal.line()
-    terminal.line(visible(memory["content"]))
+    terminal.line(visible_terminal_text(memory["content"]))
     for earlier in memory["earlier"]:
         terminal.line()
         terminal.say(
-            "memory_earlier", at=moment(earlier["at"]), content=visible(earlier["content"])
+            "memory_earlier",
+            at=format_time(earlier["at"]),
+            content=visible_terminal_text(earlier["content"]),
         )

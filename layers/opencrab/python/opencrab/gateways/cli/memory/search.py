@@ -6,12 +6,16 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.terminal.arguments import argument, option
-from opencrab.gateways.cli.terminal.command import command, command_with, parameter
-from opencrab.gateways.cli.terminal.dates import moment, moment_in
+from opencrab.gateways.cli.terminal.arguments import cli_argument, cli_option
+from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with, cli_parameter
+from opencrab.gateways.cli.terminal.dates import format_time, moment_in
 from opencrab.gateways.cli.terminal.lookup import named_or_only
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean, truncate_line, visible
+from opencrab.gateways.cli.terminal.text import (
+    clean_terminal_text,
+    truncate_line,
+    visible_terminal_text,
+)
 
 FoundView = dict[str, Any]
 
@@ -35,13 +39,13 @@ PERIOD = {
     for name, annotation in (("since", Since), ("until", Until))
 }
 _FILTERS = {
-    **parameter("session", str | None, metavar="SESSION", help="Only in this conversation."),
-    **parameter(
+    **cli_parameter("session", str | None, metavar="SESSION", help="Only in this conversation."),
+    **cli_parameter(
         "kind",
         list[str] | None,
         help="speech, instruction, inner_voice, memory, experience or summary; repeatable.",
     ),
-    **parameter("speaker", str | None, help="Only lines of this speaker: a name or an id."),
+    **cli_parameter("speaker", str | None, help="Only lines of this speaker: a name or an id."),
     **PERIOD,
 }
 
@@ -69,15 +73,15 @@ _HIT, _AROUND = "> ", "  "
 _SHOWN = 400
 
 
-@command_with(_FILTERS)
+@cli_command_with(_FILTERS)
 def search(
     terminal: Terminal,
     /,
-    query: Annotated[str, argument("Words, or a question.", "QUERY")],
+    query: Annotated[str, cli_argument("Words, or a question.", "QUERY")],
     agent: Agent = None,
     *,
-    limit: Annotated[int, option("Number of results.", min=1, max=50)] = 10,
-    why: Annotated[bool, option("Also show why each result matched.")] = False,
+    limit: Annotated[int, cli_option("Number of results.", min=1, max=50)] = 10,
+    why: Annotated[bool, cli_option("Also show why each result matched.")] = False,
     **filters: Any,
 ) -> None:
     """Search an agent's conversations and memories."""
@@ -90,7 +94,7 @@ def search(
         "session_id": filters["session"],
         "kinds": filters["kind"] or None,
         "speaker": filters["speaker"],
-        **period(terminal, filters),
+        **parse_period(terminal, filters),
     }
     body = {name: value for name, value in given.items() if value is not None}
     items = terminal.client.post("agents", found["id"], "memory", "search", body=body)["items"]
@@ -103,7 +107,7 @@ def search(
             _draw_found(terminal, item, why=why)
 
 
-@command
+@cli_command
 def list_conversations(terminal: Terminal, agent: Agent = None) -> None:
     """List an agent's conversations with their size."""
     found = named_or_only(terminal, agent)
@@ -111,11 +115,11 @@ def list_conversations(terminal: Terminal, agent: Agent = None) -> None:
     terminal.show_list(logs, _draw_logs, "no_sessions")
 
 
-@command
+@cli_command
 def impressions(
     terminal: Terminal,
     person: Annotated[
-        str | None, argument("Only this person: an id.", "PERSON", show_default=False)
+        str | None, cli_argument("Only this person: an id.", "PERSON", show_default=False)
     ] = None,
     agent: Agent = None,
 ) -> None:
@@ -130,7 +134,7 @@ def impressions(
     terminal.show_list(items, _draw_impressions, "no_impressions", name=found["name"])
 
 
-@command
+@cli_command
 def status(terminal: Terminal, agent: Agent = None) -> None:
     """Show the state of an agent's memory: index, pending work, failures."""
     found = named_or_only(terminal, agent)
@@ -138,10 +142,10 @@ def status(terminal: Terminal, agent: Agent = None) -> None:
     terminal.show(stands, _tell_status)
 
 
-@command
+@cli_command
 def retry(
     terminal: Terminal,
-    session: Annotated[str, argument("A conversation's id.", "SESSION")],
+    session: Annotated[str, cli_argument("A conversation's id.", "SESSION")],
     agent: Agent = None,
 ) -> None:
     """Retry the failed summary of a conversation."""
@@ -151,7 +155,7 @@ def retry(
     terminal.answer({"session_id": session}, "retry_begun")
 
 
-def period(terminal: Terminal, given: Mapping[str, str | None]) -> dict[str, str | None]:
+def parse_period(terminal: Terminal, given: Mapping[str, str | None]) -> dict[str, str | None]:
     """From when until when, as the server is told it; raises BadParameter."""
     return {
         "since": moment_in(terminal, "--since", given["since"]),
@@ -165,8 +169,8 @@ def _draw_found(terminal: Terminal, item: FoundView, *, why: bool) -> None:
 
     words = terminal.words
     kind = words(_KINDS[item["kind"]]) if item["kind"] in _KINDS else ""
-    parts = (moment(item["at"]), item["session_id"], item["speaker"], kind)
-    shown = "  ".join(clean(part) for part in parts if part)
+    parts = (format_time(item["at"]), item["session_id"], item["speaker"], kind)
+    shown = "  ".join(clean_terminal_text(part) for part in parts if part)
     terminal.draw(Text(shown, style="bold cyan"))
     for line, hit in _excerpt_lines(item):
         mark, style = (_HIT, "bold") if hit else (_AROUND, "dim")
@@ -176,7 +180,7 @@ def _draw_found(terminal: Terminal, item: FoundView, *, why: bool) -> None:
         given = zip(item["why"], known, strict=True)
         reasons = ", ".join(words(key) if key else reason for reason, key in given)
         told = words("found_why", why=reasons, score=_score(item), id=item["id"])
-        terminal.draw(Text(f"{_AROUND}{clean(told)}", style="dim"))
+        terminal.draw(Text(f"{_AROUND}{clean_terminal_text(told)}", style="dim"))
     terminal.line()
 
 
@@ -191,7 +195,7 @@ def _excerpt_lines(item: FoundView) -> list[tuple[str, bool]]:
     own = truncate_line(item["text"], _SHOWN)
     lines = [truncate_line(line, _SHOWN) for line in item["excerpt"].split("\n") if line.strip()]
     said = f"{item['speaker']}: {item['text']}" if item["speaker"] else item["text"]
-    first = " ".join(clean(said).split())
+    first = " ".join(clean_terminal_text(said).split())
     hits = [number for number, line in enumerate(lines) if _is_same(line, first)]
     if not hits:
         return [(own, True)]
@@ -213,8 +217,8 @@ def _draw_logs(terminal: Terminal, logs: list[dict[str, Any]]) -> None:
             words.term(log["status"]),
             words(HEARINGS[log["hearing"]]),
             f"{log['lines']:,}",
-            moment(log["created_at"]),
-            moment(log["last_at"]),
+            format_time(log["created_at"]),
+            format_time(log["last_at"]),
         )
         for log in logs
     ]
@@ -229,7 +233,7 @@ def _draw_impressions(terminal: Terminal, items: list[dict[str, Any]]) -> None:
             item["target_name"],
             truncate_line(item["personality"], 80),
             truncate_line(item["agreement"], 40),
-            moment(item["updated_at"]),
+            format_time(item["updated_at"]),
         )
         for item in items
     ]
@@ -240,11 +244,11 @@ def _tell_impression(terminal: Terminal, shown: dict[str, Any]) -> None:
     own = ("personality", "communication_style", "recent_behavior", "agreement", "notes")
     pairs = [("id", shown["target_id"]), ("name", shown["target_name"])]
     pairs += [(name, shown[name]) for name in own]
-    pairs += [("session", shown["session_id"]), ("changed", moment(shown["updated_at"]))]
+    pairs += [("session", shown["session_id"]), ("changed", format_time(shown["updated_at"]))]
     terminal.facts(pairs, exact=True)
     for each in shown["history"]:
         terminal.line()
-        terminal.line(f"{moment(each['at'])}  {visible(each['session_id'])}")
+        terminal.line(f"{format_time(each['at'])}  {visible_terminal_text(each['session_id'])}")
         terminal.facts([(name, each[name]) for name in own if name in each], exact=True)
 
 
@@ -255,7 +259,7 @@ def _tell_status(terminal: Terminal, stands: dict[str, Any]) -> None:
         ("backend", index["backend"]),
         ("rows", f"{index['rows']:,}"),
         ("size", f"{index['bytes']:,}"),
-        ("published", moment(index["published_at"])),
+        ("published", format_time(index["published_at"])),
         ("memories", f"{stands['memories']:,}"),
         ("core", stands["core"] or ""),
         ("refusals", refused),
@@ -272,7 +276,7 @@ def _tell_status(terminal: Terminal, stands: dict[str, Any]) -> None:
             each["session_id"],
             each["failures"],
             each["passed"],
-            moment(each["failed_at"]),
+            format_time(each["failed_at"]),
             each["error"],
         )
         for each in failing

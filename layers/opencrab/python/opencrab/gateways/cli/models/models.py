@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING, Annotated, Any
 
 from opencrab.domain.errors import Invalid
-from opencrab.gateways.cli.terminal.amounts import money
-from opencrab.gateways.cli.terminal.arguments import Yes, option
-from opencrab.gateways.cli.terminal.command import command
-from opencrab.gateways.cli.terminal.input import agrees
+from opencrab.gateways.cli.terminal.amounts import format_micro_usd
+from opencrab.gateways.cli.terminal.arguments import Yes, cli_option
+from opencrab.gateways.cli.terminal.command import cli_command
+from opencrab.gateways.cli.terminal.input import ask_yes_or_no
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -22,21 +22,23 @@ _NEEDED = ("name", "input_price", "output_price")
 """What a narrow terminal shows; the provider begins the name."""
 
 
-@command
+@cli_command
 def list_models(
     terminal: Terminal,
-    provider: Annotated[str | None, option("Only this provider.", "NAME")] = None,
+    provider: Annotated[str | None, cli_option("Only this provider.", "NAME")] = None,
 ) -> None:
     """List the models with their prices, or update the prices."""
     models = list(terminal.client.items("llm", "models", provider=provider))
     terminal.show_list(models, _draw, "no_models")
 
 
-@command
+@cli_command
 def refresh_prices(
     terminal: Terminal,
     *,
-    allow_lower: Annotated[bool, option("Also apply prices that are 0 or less than half.")] = False,
+    allow_lower: Annotated[
+        bool, cli_option("Also apply prices that are 0 or less than half.")
+    ] = False,
     yes: Yes = False,
 ) -> None:
     """Fetch today's public prices and apply the changed ones."""
@@ -49,7 +51,7 @@ def refresh_prices(
         prices = {name: dated.price.model_dump() for name, dated in newest.taken.items()}
         _draw_changes(terminal, models, prices)
         question = terminal.words("really_prices", count=len(prices))
-        if terminal.interactive and not yes and not agrees(question, default=True):
+        if terminal.interactive and not yes and not ask_yes_or_no(question, default=True):
             terminal.say("prices_untouched")
             return
     rows = _upload_prices(terminal, newest, allow_lower=allow_lower)
@@ -61,7 +63,7 @@ def refresh_prices(
         _draw_changes(terminal, models, low)
 
 
-@command
+@cli_command
 def list_providers(terminal: Terminal) -> None:
     """List the model providers and what each of them lacks."""
     providers = list(terminal.client.items("llm", "providers"))
@@ -153,4 +155,6 @@ def _prices(terminal: Terminal, price: dict[str, Any] | None) -> tuple[str, str]
     if price is None:
         unknown = terminal.words("price_unknown")
         return unknown, unknown
-    return money(price["input_per_million"]), money(price["output_per_million"])
+    return format_micro_usd(price["input_per_million"]), format_micro_usd(
+        price["output_per_million"]
+    )

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from opencrab.domain.errors import NotFound
-from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -21,13 +21,13 @@ _ALL = {"all", "すべて"}
 """How people who are in a hurry name everybody."""
 
 
-@command
+@cli_command
 def freeze(terminal: Terminal, agent: Frozen = None) -> None:
     """Stop all agents, or one, before the next step, queued work included."""
     _turn(terminal, agent, "frozen")
 
 
-@command
+@cli_command
 def unfreeze(terminal: Terminal, agent: Frozen = None) -> None:
     """Unfreeze all agents, or one."""
     _turn(terminal, agent, "running")

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 from opencrab.domain.errors import Unavailable
 from opencrab.gateways.cli.simulation import learning
-from opencrab.gateways.cli.terminal.arguments import option
-from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.arguments import cli_option
+from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean
+from opencrab.gateways.cli.terminal.text import clean_terminal_text
 
 _MILLION = 1_000_000
 _HEAD = (
@@ -22,14 +22,14 @@ _HEAD = (
 )
 
 
-@command
+@cli_command
 def simulate(
     terminal: Terminal,
     *,
-    agents: Annotated[int, option("Number of agents.")] = 8,
-    hours: Annotated[float, option("Hours to simulate.")] = 24.0,
+    agents: Annotated[int, cli_option("Number of agents.")] = 8,
+    hours: Annotated[float, cli_option("Hours to simulate.")] = 24.0,
     seed: Annotated[
-        int, option("Seed of the random numbers; the same seed gives the same result.")
+        int, cli_option("Seed of the random numbers; the same seed gives the same result.")
     ] = 1,
 ) -> None:
     """Simulate some hours of the preset agents, without a model."""
@@ -48,7 +48,7 @@ def _tell(terminal: Terminal, found: dict[str, Any]) -> None:
     table = Table(*map(terminal.words, _HEAD), box=None)
     for name, life in found["by_agent"].items():
         table.add_row(
-            clean(name),
+            clean_terminal_text(name),
             str(life["beats"]),
             f"{life['idle_share']:.2%}",
             str(life["turns"]),

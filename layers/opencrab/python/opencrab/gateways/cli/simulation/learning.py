@@ -3,10 +3,10 @@
 from typing import Annotated, Any
 
 from opencrab.domain.errors import Invalid
-from opencrab.gateways.cli.terminal.arguments import option
-from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.arguments import cli_option
+from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean
+from opencrab.gateways.cli.terminal.text import clean_terminal_text
 
 MOST_SEEDS = 1_000
 _SKILLS = ("head_learn_skill", "head_learn_kind", "head_learn_effect", "head_learn_truth")
@@ -30,18 +30,18 @@ _HELD = {
 _RULES = ("head_learn_rule", "head_learn_regret", "head_learn_late", "head_learn_most_spent")
 
 
-@command
+@cli_command
 def simulate_learning(
     terminal: Terminal,
     *,
     seed: Annotated[
-        int, option("Seed of the random numbers; the same seed gives the same world.")
+        int, cli_option("Seed of the random numbers; the same seed gives the same world.")
     ] = 1,
-    seeds: Annotated[int, option("How many worlds to simulate, from this seed on.")] = 1,
-    nights: Annotated[int, option("Number of nights.")] = 60,
-    turns: Annotated[int, option("Turns per day.")] = 100,
+    seeds: Annotated[int, cli_option("How many worlds to simulate, from this seed on.")] = 1,
+    nights: Annotated[int, cli_option("Number of nights.")] = 60,
+    turns: Annotated[int, cli_option("Turns per day.")] = 100,
     lying: Annotated[
-        bool, option("Models overrate themselves, the more the worse they are.")
+        bool, cli_option("Models overrate themselves, the more the worse they are.")
     ] = False,
 ) -> None:
     """Simulate learning in a made-up world whose truth is known, without a model."""
@@ -71,7 +71,7 @@ def _tell_skills(terminal: Terminal, world: dict[str, Any]) -> None:
     table = Table(*map(terminal.words, (*_SKILLS, "head_learn_verdict")), box=None)
     for fate in world["fates"]:
         table.add_row(
-            clean(fate["skill"]),
+            clean_terminal_text(fate["skill"]),
             terminal.words(_KINDS[fate["kind"]]),
             _interval(fate),
             "-" if fate["truth"] is None else f"{fate['truth']:+.1f}",

@@ -4,13 +4,13 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.terminal.arguments import AgentName, Yes, option
-from opencrab.gateways.cli.terminal.command import command
-from opencrab.gateways.cli.terminal.dates import moment
-from opencrab.gateways.cli.terminal.input import agrees, require_person, text_given
+from opencrab.gateways.cli.terminal.arguments import AgentName, Yes, cli_option
+from opencrab.gateways.cli.terminal.command import cli_command
+from opencrab.gateways.cli.terminal.dates import format_time
+from opencrab.gateways.cli.terminal.input import ask_yes_or_no, require_person, text_given
 from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import visible
+from opencrab.gateways.cli.terminal.text import visible_terminal_text
 
 SkillView = dict[str, Any]
 SkillName = Annotated[str, typer.Argument(metavar="SKILL", help="A skill's name.")]
@@ -26,7 +26,7 @@ _STATUSES = {
 _KINDS = {"standard": "skill_standard", "acquired": "skill_acquired"}
 
 
-@command
+@cli_command
 def list_skills(terminal: Terminal, agent: AgentName) -> None:
     """List an agent's skills, standard and learned."""
     found = find_agent(terminal, agent)
@@ -34,25 +34,25 @@ def list_skills(terminal: Terminal, agent: AgentName) -> None:
     terminal.show_list(skills, _draw, "no_skills", name=found["name"])
 
 
-@command
+@cli_command
 def show_skill(terminal: Terminal, agent: AgentName, skill: SkillName) -> None:
     """Show one skill with its text."""
     shown = terminal.client.get(*_place(terminal, agent), skill)
     terminal.show(shown, _tell)
 
 
-@command
+@cli_command
 def add_skill(
     terminal: Terminal,
     agent: AgentName,
     skill: SkillName,
     *,
-    description: Annotated[str, option("What it is for and when to use it.")],
+    description: Annotated[str, cli_option("What it is for and when to use it.")],
     when: Annotated[
-        str, option("When it applies: words of a message, alternatives separated by |.")
+        str, cli_option("When it applies: words of a message, alternatives separated by |.")
     ] = "",
     text: Annotated[
-        str | None, option("The skill's text, in Markdown; default: standard input.")
+        str | None, cli_option("The skill's text, in Markdown; default: standard input.")
     ] = None,
 ) -> None:
     """Give an agent a skill."""
@@ -68,7 +68,7 @@ def add_skill(
     terminal.answer(added, "skill_added", name=added["name"], status=_status(terminal, added))
 
 
-@command
+@cli_command
 def toggle_skill(
     terminal: Terminal,
     agent: AgentName,
@@ -85,7 +85,7 @@ def toggle_skill(
     _print_skill_status(terminal, terminal.client.post(*place, "toggle", body={"on": on}))
 
 
-@command
+@cli_command
 def approve_skill(
     terminal: Terminal,
     agent: AgentName,
@@ -101,20 +101,20 @@ def approve_skill(
     if not yes:
         _tell(terminal, shown)
         question = terminal.words("really_approve", name=shown["name"])
-        if not agrees(question, default=False):
+        if not ask_yes_or_no(question, default=False):
             terminal.say("unchanged", name=shown["name"])
             return
     version = int(shown["version"]) if shown["kind"] == "acquired" else None
     _print_skill_status(terminal, terminal.client.post(*place, "approve", version=version))
 
 
-@command
+@cli_command
 def retire_skill(terminal: Terminal, agent: AgentName, skill: SkillName) -> None:
     """Retire a learned skill; `restore` brings it back."""
     _print_skill_status(terminal, terminal.client.delete(*_place(terminal, agent), skill))
 
 
-@command
+@cli_command
 def restore_skill(terminal: Terminal, agent: AgentName, skill: SkillName) -> None:
     """Restore a retired skill."""
     _print_skill_status(terminal, terminal.client.post(*_place(terminal, agent), skill, "restore"))
@@ -189,8 +189,8 @@ def _tell(terminal: Terminal, skill: SkillView) -> None:
         ("approved_by", skill["approved_by"]),
         ("usage", skill["usage_count"] or ""),
         ("effect", _effect(terminal, skill)),
-        ("changed", moment(skill["updated_at"])),
+        ("changed", format_time(skill["updated_at"])),
     ]
     terminal.facts(pairs, exact=True)
     terminal.line()
-    terminal.line(visible(skill["guidance"]))
+    terminal.line(visible_terminal_text(skill["guidance"]))

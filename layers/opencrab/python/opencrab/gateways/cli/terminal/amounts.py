@@ -12,7 +12,7 @@ UNKNOWN = "-"
 _PERCENT, _THOUSAND = 100, 1_000
 
 
-def percent(share: float | None) -> str:
+def format_percent(share: float | None) -> str:
     """A share in percent."""
     return UNKNOWN if share is None else f"{_PERCENT * share:.0f}%"
 
@@ -33,7 +33,7 @@ def format_effect(words: SentenceCatalog, measure: Mapping[str, Any] | None) -> 
     return words("skill_effect", points=points, low=low, high=high)
 
 
-def seconds(milliseconds: float | None) -> str:
+def format_seconds(milliseconds: float | None) -> str:
     """A time in seconds, as exact as it needs to be."""
     if milliseconds is None:
         return UNKNOWN
@@ -41,23 +41,23 @@ def seconds(milliseconds: float | None) -> str:
     return f"{milliseconds / _THOUSAND:.{places}f} s"
 
 
-def money(micro_usd: int) -> str:
+def format_micro_usd(micro_usd: int) -> str:
     """Micro-dollars as dollars, with as many places as they need."""
-    return f"${exact(micro_usd / 1_000_000)}"
+    return f"${format_exact_amount(micro_usd / 1_000_000)}"
 
 
-def exact(amount: float) -> str:
+def format_exact_amount(amount: float) -> str:
     """An amount with as many places as it has, up to six, and two at least."""
     whole, _, places = f"{amount:.6f}".partition(".")
     return f"{whole}.{places.rstrip('0'):0<2}"
 
 
-def dollars(micro_usd: float | None) -> str:
+def format_dollars(micro_usd: float | None) -> str:
     """An amount of money, rounded to the micro-dollar; what is owed has its sign before it."""
     if micro_usd is None:
         return UNKNOWN
     sign = "-" if micro_usd < 0 else ""
-    return f"{sign}{money(round(abs(micro_usd)))}"
+    return f"{sign}{format_micro_usd(round(abs(micro_usd)))}"
 
 
 def format_count(number: float | None) -> str:

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 import typer
 
 
-def option(told: str, metavar: str | None = None, **details: Any) -> Any:
+def cli_option(told: str, metavar: str | None = None, **details: Any) -> Any:
     """An option named like its parameter; a switch has no opposite."""
     return typer.Option(help=told, metavar=metavar, **details)
 
 
-def argument(told: str, metavar: str | None = None, **details: Any) -> Any:
+def cli_argument(told: str, metavar: str | None = None, **details: Any) -> Any:
     """A value that is told by its place."""
     return typer.Argument(help=told, metavar=metavar, **details)
 

@@ -12,7 +12,7 @@ import typer
 from typer.models import OptionInfo
 
 from opencrab.domain.errors import OpenCrabError
-from opencrab.gateways.cli.language.sentences import CliLanguage, languages
+from opencrab.gateways.cli.language.sentences import CliLanguage, cli_languages
 from opencrab.gateways.cli.terminal.options import DATA, Options
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -22,7 +22,9 @@ Parameters = dict[str, inspect.Parameter]
 """A command's parameters by name, as typer reads them."""
 
 
-def parameter(name: str, kind: Any, *flags: str, default: Any = None, **details: Any) -> Parameters:
+def cli_parameter(
+    name: str, kind: Any, *flags: str, default: Any = None, **details: Any
+) -> Parameters:
     """One option of a command whose signature is put together from parts."""
     option = typer.Option(*flags or (f"--{name}",), show_default=False, **details)
     annotation = Annotated[kind, option]
@@ -30,48 +32,50 @@ def parameter(name: str, kind: Any, *flags: str, default: Any = None, **details:
     return {name: inspect.Parameter(name, place, default=default, annotation=annotation)}
 
 
-def common(*, root: bool = False) -> Parameters:
+def common_cli_options(*, root: bool = False) -> Parameters:
     """The options of every command; before the command they may also come from the environment."""
 
     def variable(*names: str) -> dict[str, Any]:
         return {"envvar": list(names)} if root else {}
 
     return {
-        **parameter("url", str | None, help="The address of OpenCrab.", **variable("OPENCRAB_URL")),
-        **parameter(
+        **cli_parameter(
+            "url", str | None, help="The address of OpenCrab.", **variable("OPENCRAB_URL")
+        ),
+        **cli_parameter(
             "key",
             str | None,
             help="The API key to use.",
             **variable("OPENCRAB_KEY", "OPENCRAB_OWNER_KEY"),
         ),
-        **parameter("data", Path | None, help="The data folder.", **variable("OPENCRAB_DATA")),
-        **parameter(
+        **cli_parameter("data", Path | None, help="The data folder.", **variable("OPENCRAB_DATA")),
+        **cli_parameter(
             "language",
             str | None,
             is_eager=True,
             callback=_existing_language,
-            metavar="|".join(languages()),
+            metavar="|".join(cli_languages()),
             help="The language of messages and help.",
         ),
-        **parameter("json", bool, "--json", default=False, help="Print JSON, for scripts."),
+        **cli_parameter("json", bool, "--json", default=False, help="Print JSON, for scripts."),
     }
 
 
 def _existing_language(said: str | None) -> CliLanguage | None:
-    if said is not None and said not in languages():
-        message = f"{said!r} is not one of {', '.join(languages())}"
+    if said is not None and said not in cli_languages():
+        message = f"{said!r} is not one of {', '.join(cli_languages())}"
         raise typer.BadParameter(message)
     return None if said is None else CliLanguage(said)
 
 
-def environment() -> Parameters:
+def environment_options() -> Parameters:
     """What else the environment says; nobody needs to say it by hand."""
     return {
-        **parameter(
+        **cli_parameter(
             "locale", str, default="", hidden=True, envvar=["LC_ALL", "LC_MESSAGES", "LANG"]
         ),
-        **parameter("editor", str, default="vi", hidden=True, envvar=["VISUAL", "EDITOR"]),
-        **parameter("state", Path | None, hidden=True, envvar="XDG_STATE_HOME"),
+        **cli_parameter("editor", str, default="vi", hidden=True, envvar=["VISUAL", "EDITOR"]),
+        **cli_parameter("state", Path | None, hidden=True, envvar="XDG_STATE_HOME"),
     }
 
 
@@ -89,16 +93,16 @@ def root_options(given: Mapping[str, Any], outside: Options) -> Options:
     )
 
 
-def command(run: Callable[Concatenate[Terminal, P], None]) -> Callable[..., None]:
+def cli_command(run: Callable[Concatenate[Terminal, P], None]) -> Callable[..., None]:
     """A function as a command: with the common options, a terminal, and errors as sentences.
 
     An option that the function itself takes, such as an agent's `language`, is its own. A function
     that stands for a group runs only where no command of the group is named.
     """
-    return command_with({})(run)
+    return cli_command_with({})(run)
 
 
-def command_with(
+def cli_command_with(
     more: Parameters,
 ) -> Callable[[Callable[Concatenate[Terminal, P], None]], Callable[..., None]]:
     """The same for a function that takes some of its options by `**`, as several commands do."""
@@ -109,7 +113,7 @@ def command_with(
         for found in own.values():
             _set_switch_name(found)
         own |= more
-        shared = {name: option for name, option in common().items() if name not in own}
+        shared = {name: option for name, option in common_cli_options().items() if name not in own}
 
         @wraps(run)
         def wrapper(context: typer.Context, **values: Any) -> None:
@@ -153,11 +157,11 @@ def _sentences_for_errors(terminal: Terminal) -> Iterator[None]:
     try:
         yield
     except OpenCrabError as error:
-        explain(terminal, error)
+        print_error(terminal, error)
         raise typer.Exit(1) from error
 
 
-def explain(terminal: Terminal, error: OpenCrabError) -> None:
+def print_error(terminal: Terminal, error: OpenCrabError) -> None:
     """Say what is wrong, where, and what to do about it."""
     place = f" ({error.field})" if error.field and error.field not in error.message else ""
     terminal.complain(f"opencrab: {error.message}{place}")

@@ -28,7 +28,7 @@ def moment_in(
         raise typer.BadParameter(terminal.words("no_moment"), param_hint=option) from None
 
 
-def moment(text: str | None) -> str:
+def format_time(text: str | None) -> str:
     """A time of the server as a time here, to the minute."""
     if not text:
         return ""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from opencrab.domain.errors import Invalid, Unavailable
-from opencrab.gateways.cli.terminal.input import agrees
+from opencrab.gateways.cli.terminal.input import ask_yes_or_no
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
@@ -29,7 +29,7 @@ def edit_value(terminal: Terminal, value: dict[str, Any]) -> dict[str, Any]:
                     return changed
                 why = terminal.words("not_an_object")
             terminal.note("not_json", why=why)
-            if not agrees(terminal.words("edit_again"), default=True):
+            if not ask_yes_or_no(terminal.words("edit_again"), default=True):
                 raise Invalid(terminal.words("not_json", why=why))
 
 

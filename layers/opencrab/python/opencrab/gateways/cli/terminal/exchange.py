@@ -11,7 +11,7 @@ from typing import Any
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.gateways.cli.connection.client import Client, new_key
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean
+from opencrab.gateways.cli.terminal.text import clean_terminal_text
 
 WAIT_SECONDS = 25
 TRIES = 6
@@ -99,7 +99,7 @@ def patience_of(terminal: Terminal, say: Callable[[str], None]) -> RetryPolicy:
 
 def check_text(terminal: Terminal, text: str) -> str:
     """A text that may be sent; raises Invalid for one that no server would take."""
-    text = clean(text)
+    text = clean_terminal_text(text)
     if not text.strip():
         raise Invalid(terminal.words("empty"))
     size = len(text.encode())

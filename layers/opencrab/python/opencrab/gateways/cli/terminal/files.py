@@ -17,7 +17,7 @@ def write_file(terminal: Terminal, file: Path, content: bytes, *, replace: bool)
             terminal.words("place_taken", place=file), cure=terminal.words("place_taken_cure")
         ) from error
     except OSError as error:
-        raise unusable(terminal, file, error) from error
+        raise unusable_file_error(terminal, file, error) from error
 
 
 def read_file(terminal: Terminal, file: Path, most: int = -1) -> bytes:
@@ -26,10 +26,10 @@ def read_file(terminal: Terminal, file: Path, most: int = -1) -> bytes:
         with file.open("rb") as opened:
             return opened.read(most)
     except OSError as error:
-        raise unusable(terminal, file, error) from error
+        raise unusable_file_error(terminal, file, error) from error
 
 
-def unusable(terminal: Terminal, file: str | PathLike[str], error: OSError) -> Invalid:
+def unusable_file_error(terminal: Terminal, file: str | PathLike[str], error: OSError) -> Invalid:
     """The error of a place that cannot be read or written."""
     return Invalid(
         terminal.words("no_place", place=file, why=error.strerror or error),

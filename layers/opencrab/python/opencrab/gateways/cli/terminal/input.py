@@ -56,7 +56,7 @@ def line_editing(history: Path) -> Iterator[None]:
             history.chmod(0o600)
 
 
-def ask(question: str, default: str = "") -> str:
+def ask_line(question: str, default: str = "") -> str:
     """One line, or the default for an empty one; raises EOFError when nobody answers."""
     shown = f" [{default}]" if default else ""
     return input(f"{question}{shown}: ").strip() or default
@@ -65,7 +65,7 @@ def ask(question: str, default: str = "") -> str:
 def ask_one_of(terminal: Terminal, question: str, choices: Sequence[str], default: str) -> str:
     """One of some words, asked until it is one."""
     while True:
-        answer = ask(question, default)
+        answer = ask_line(question, default)
         if answer in choices:
             return answer
         terminal.say("one_of", choices=", ".join(choices))
@@ -74,13 +74,13 @@ def ask_one_of(terminal: Terminal, question: str, choices: Sequence[str], defaul
 def ask_needed(terminal: Terminal, question: str) -> str:
     """One line that is not empty, asked until it is not."""
     while True:
-        answer = ask(question)
+        answer = ask_line(question)
         if answer:
             return answer
         terminal.say("needed")
 
 
-def agrees(question: str, *, default: bool) -> bool:
+def ask_yes_or_no(question: str, *, default: bool) -> bool:
     """Yes or no, asked until it is one of them."""
     hint = "Y/n" if default else "y/N"
     while True:
@@ -91,14 +91,14 @@ def agrees(question: str, *, default: bool) -> bool:
             return answer in _YES
 
 
-def confirm(
+def confirm_or_refuse(
     terminal: Terminal, question: str, *, yes: bool, needed: str, default: bool = False
 ) -> bool:
     """Whether it shall be done: asked, unless they said so; BadParameter where nobody answers."""
     if yes:
         return True
     require_person(terminal, needed)
-    return agrees(question, default=default)
+    return ask_yes_or_no(question, default=default)
 
 
 def require_person(terminal: Terminal, needed: str) -> None:

@@ -4,9 +4,9 @@ from typing import Any
 
 from rich.text import Text
 
-from opencrab.gateways.cli.terminal.tables import indent, prose
+from opencrab.gateways.cli.terminal.tables import indent_text, markdown_text
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean, truncate_line
+from opencrab.gateways.cli.terminal.text import clean_terminal_text, truncate_line
 
 _ACTION_LENGTH = 200
 
@@ -17,7 +17,7 @@ def draw_line(terminal: Terminal, line: dict[str, Any]) -> None:
     if kind == "action":
         draw_action(terminal, line)
     elif kind == "inner_voice":
-        terminal.draw(indent(prose(f"({line['text']})")), style="dim italic")
+        terminal.draw(indent_text(markdown_text(f"({line['text']})")), style="dim italic")
     else:
         draw_speech(terminal, line["speaker_name"], line["text"], kind, agent=line["from_agent"])
 
@@ -26,8 +26,8 @@ def draw_speech(
     terminal: Terminal, name: str, text: str, kind: str = "speech", *, agent: bool = True
 ) -> None:
     """Who speaks, and below it what they say; what OpenCrab itself says is yellow."""
-    terminal.draw(Text(clean(name), style="bold cyan" if agent else "bold"))
-    terminal.draw(indent(prose(text)), style=None if kind == "speech" else "yellow")
+    terminal.draw(Text(clean_terminal_text(name), style="bold cyan" if agent else "bold"))
+    terminal.draw(indent_text(markdown_text(text)), style=None if kind == "speech" else "yellow")
     terminal.line()
 
 
@@ -38,4 +38,4 @@ def draw_action(terminal: Terminal, line: dict[str, Any]) -> None:
     arguments, result = data.get("arguments", ""), data.get("result", "")
     text = f"{mark} {data.get('name', line['text'])} {arguments} → {result}"
     row = Text(truncate_line(text, _ACTION_LENGTH), no_wrap=True, overflow="ellipsis")
-    terminal.draw(indent(row), style="dim")
+    terminal.draw(indent_text(row), style="dim")

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from opencrab.gateways.cli.terminal.text import clean, visible
+from opencrab.gateways.cli.terminal.text import clean_terminal_text, visible_terminal_text
 
 _INLINE = re.compile(r"\*\*(?P<bold>[^*\n]+)\*\*|`(?P<code>[^`\n]+)`")
 _HEADING = re.compile(r"^#{1,6} +(?P<text>.+)$")
@@ -22,12 +22,12 @@ _FENCE = "```"
 _WIDEST = 10_000
 
 
-def prose(text: str) -> Text:
+def markdown_text(text: str) -> Text:
     """An agent's words with their simple Markdown as style."""
-    return Text("\n").join(_lines(clean(text).strip("\n")))
+    return Text("\n").join(_lines(clean_terminal_text(text).strip("\n")))
 
 
-def indent(text: Text) -> Padding:
+def indent_text(text: Text) -> Padding:
     """A text two columns to the right, under the name of who says it."""
     return Padding.indent(text, 2)
 
@@ -41,7 +41,7 @@ def draw_table(console: Console, heads: Sequence[str], rows: Sequence[Sequence[o
     for number, head in enumerate(heads):
         drawn.add_column(head, no_wrap=number == 0, overflow="fold")
     for row in rows:
-        drawn.add_row(*(Text(clean("" if cell is None else cell)) for cell in row))
+        drawn.add_row(*(Text(clean_terminal_text("" if cell is None else cell)) for cell in row))
     wide = console.options.update(width=_WIDEST)
     if Measurement.get(console, wide, drawn).minimum <= console.width:
         console.print(drawn)
@@ -51,10 +51,10 @@ def draw_table(console: Console, heads: Sequence[str], rows: Sequence[Sequence[o
 
 def _blocks(console: Console, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     for first, *others in rows:
-        console.print(Text(clean(first), style="bold"))
+        console.print(Text(clean_terminal_text(first), style="bold"))
         for head, cell in zip(heads[1:], others, strict=True):
             if cell not in (None, ""):
-                console.print(indent(plain(f"{head}: {cell}")))
+                console.print(indent_text(plain_cell(f"{head}: {cell}")))
 
 
 def draw_facts(
@@ -65,7 +65,10 @@ def draw_facts(
     Exact ones are shown character for character, without Markdown: somebody decides on them.
     """
     known = [(name, value) for name, value in pairs if value not in (None, "", [], {})]
-    shown = ((name, Text(visible(v)) if exact else prose(str(v))) for name, v in known)
+    shown = (
+        (name, Text(visible_terminal_text(v)) if exact else markdown_text(str(v)))
+        for name, v in known
+    )
     console.print(fact_table(shown))
 
 
@@ -75,13 +78,13 @@ def fact_table(pairs: Iterable[tuple[str, Text]]) -> Table:
     drawn.add_column(style="dim", no_wrap=True)
     drawn.add_column(overflow="fold")
     for name, value in pairs:
-        drawn.add_row(plain(name), value)
+        drawn.add_row(plain_cell(name), value)
     return drawn
 
 
-def plain(text: object) -> Text:
+def plain_cell(text: object) -> Text:
     """A text as it is, cleaned."""
-    return Text(clean(text))
+    return Text(clean_terminal_text(text))
 
 
 def _lines(text: str) -> Iterator[Text]:

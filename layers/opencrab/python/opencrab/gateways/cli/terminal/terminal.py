@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from opencrab.gateways.cli.language.sentences import SentenceCatalog
 from opencrab.gateways.cli.terminal.options import Options
-from opencrab.gateways.cli.terminal.text import clean, json_line
+from opencrab.gateways.cli.terminal.text import clean_terminal_text, json_line
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -76,7 +76,7 @@ class Terminal:
 
     def line(self, text: object = "") -> None:
         """Any text as one line on standard output."""
-        self.out.write(clean(text) + "\n")
+        self.out.write(clean_terminal_text(text) + "\n")
         self.out.flush()
 
     def note(self, key: str, **facts: object) -> None:
@@ -85,7 +85,7 @@ class Terminal:
 
     def complain(self, text: str) -> None:
         """Any text as one line on standard error."""
-        self.err.write(clean(text) + "\n")
+        self.err.write(clean_terminal_text(text) + "\n")
         self.err.flush()
 
     def draw(self, thing: "RenderableType", style: str | None = None) -> None:
@@ -144,6 +144,6 @@ class Terminal:
 
     def dim(self, text: str) -> None:
         """A line that matters less."""
-        from opencrab.gateways.cli.terminal.tables import indent, plain
+        from opencrab.gateways.cli.terminal.tables import indent_text, plain_cell
 
-        self.draw(indent(plain(text)), style="dim")
+        self.draw(indent_text(plain_cell(text)), style="dim")

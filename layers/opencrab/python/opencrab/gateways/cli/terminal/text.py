@@ -22,7 +22,7 @@ _BLANK = re.compile(
 """Characters that show as nothing although Unicode counts them among letters, marks and symbols."""
 
 
-def clean(text: object) -> str:
+def clean_terminal_text(text: object) -> str:
     """A text that can do nothing to a terminal but be read; half characters become marks."""
     whole = str(text).encode("utf-8", "replace").decode()
     return _CONTROL.sub("", whole.replace("\t", "    "))
@@ -30,11 +30,11 @@ def clean(text: object) -> str:
 
 def truncate_line(text: object, length: int) -> str:
     """A text on one line, cut to a length and saying so."""
-    line = " ".join(clean(text).split())
+    line = " ".join(clean_terminal_text(text).split())
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
-def visible(text: object) -> str:
+def visible_terminal_text(text: object) -> str:
     """A text with everything that does not show written out, so that it is read as it is."""
     return "".join(_escape_hidden_character(character) for character in str(text))
 

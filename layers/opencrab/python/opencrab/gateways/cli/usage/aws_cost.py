@@ -4,8 +4,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any
 
 from opencrab.domain.errors import Invalid
-from opencrab.gateways.cli.terminal.arguments import option
-from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.arguments import cli_option
+from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -17,13 +17,13 @@ _MICRO = 1_000_000
 _NAMES = {"gb": "GB", "sqs": "SQS", "http": "HTTP", "s3": "S3", "lambda": "Lambda", "kms": "KMS"}
 
 
-@command
+@cli_command
 def estimate_cost(
     terminal: Terminal,
-    turns: Annotated[int, option("Turns per month.", min=0, max=_MOST_TURNS)] = 1_000,
+    turns: Annotated[int, cli_option("Turns per month.", min=0, max=_MOST_TURNS)] = 1_000,
     model_seconds: Annotated[
         int | None,
-        option(
+        cli_option(
             "Total time of a turn's model calls.",
             min=0,
             max=_LONGEST_SECONDS,
@@ -31,7 +31,7 @@ def estimate_cost(
         ),
     ] = None,
     *,
-    waiting: Annotated[bool, option("Clients wait for the answer (Prefer: wait).")] = False,
+    waiting: Annotated[bool, cli_option("Clients wait for the answer (Prefer: wait).")] = False,
 ) -> None:
     """Estimate what an installation on AWS costs, without model tokens."""
     from opencrab.domain.usage.aws_cost import estimate_aws_cost

@@ -4,10 +4,10 @@ from typing import Any
 
 from rich.text import Text
 
-from opencrab.gateways.cli.terminal.amounts import money
-from opencrab.gateways.cli.terminal.tables import draw_facts, indent
+from opencrab.gateways.cli.terminal.amounts import format_micro_usd
+from opencrab.gateways.cli.terminal.tables import draw_facts, indent_text
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean
+from opencrab.gateways.cli.terminal.text import clean_terminal_text
 
 _GROUNDS = (
     "counted",
@@ -22,12 +22,12 @@ _GROUNDS = (
 """Why a call cost what it did, as far as this program knows."""
 
 
-def explain(terminal: Terminal, explanation: dict[str, Any]) -> None:
+def print_cost_explanation(terminal: Terminal, explanation: dict[str, Any]) -> None:
     """Every call with its shares, then the sums, and whether they hold if every call is there."""
     words = terminal.words
     status = words.term(explanation["status"])
     title = words("explain_title", id=explanation["turn_id"], status=status)
-    terminal.draw(Text(clean(title), style="bold"))
+    terminal.draw(Text(clean_terminal_text(title), style="bold"))
     for number, call in enumerate(explanation["calls"], 1):
         terminal.line()
         _call(terminal, number, call)
@@ -53,40 +53,45 @@ def _call(terminal: Terminal, number: int, call: dict[str, Any]) -> None:
         state,
         words("explain_chosen", by=words.term(call["chosen_by"])),
     ]
-    terminal.draw(Text(clean(" · ".join(title)), style="bold"))
+    terminal.draw(Text(clean_terminal_text(" · ".join(title)), style="bold"))
     counted = [share for share in call["shares"] if share["tokens"]]
     for share in call["shares"]:
         _detail(terminal, _share(terminal, share))
     if not counted and call["ground"] in _GROUNDS:
         _detail(terminal, words(f"ground_{call['ground']}"))
-    cost, reserved = money(call["cost_micro_usd"]), money(call["reserved_micro_usd"])
+    cost, reserved = (
+        format_micro_usd(call["cost_micro_usd"]),
+        format_micro_usd(call["reserved_micro_usd"]),
+    )
     _detail(terminal, words("explain_cost", cost=cost, reserved=reserved))
 
 
 def _share(terminal: Terminal, share: dict[str, Any]) -> str:
-    words, cost = terminal.words, money(share["micro_usd"])
+    words, cost = terminal.words, format_micro_usd(share["micro_usd"])
     kind = words.term(share["kind"])
     if not share["tokens"]:
         return f"{kind}: {cost}"
-    price = money(share["per_million"])
+    price = format_micro_usd(share["per_million"])
     return words("explain_share", kind=kind, tokens=f"{share['tokens']:,}", price=price, cost=cost)
 
 
 def _sums(terminal: Terminal, explanation: dict[str, Any]) -> None:
     words = terminal.words
-    days = ", ".join(f"{one['day']} {money(one['micro_usd'])}" for one in explanation["drawn"])
+    days = ", ".join(
+        f"{one['day']} {format_micro_usd(one['micro_usd'])}" for one in explanation["drawn"]
+    )
     scopes = ", ".join(explanation["scopes"])
-    drawn = money(explanation["drawn_micro_usd"])
+    drawn = format_micro_usd(explanation["drawn_micro_usd"])
     returned = explanation["returned_micro_usd"]
     back = words("sum_returned") if returned >= 0 else words("sum_taken")
     pairs = [
         (words("sum_drawn"), f"{drawn} ({days}; {scopes})" if days else drawn),
-        (words("sum_spent"), money(explanation["spent_micro_usd"])),
-        (words("sum_held"), money(explanation["held_micro_usd"])),
-        (back, money(abs(returned))),
+        (words("sum_spent"), format_micro_usd(explanation["spent_micro_usd"])),
+        (words("sum_held"), format_micro_usd(explanation["held_micro_usd"])),
+        (back, format_micro_usd(abs(returned))),
     ]
     draw_facts(terminal.console, pairs)
 
 
 def _detail(terminal: Terminal, text: str) -> None:
-    terminal.draw(indent(Text(clean(text))))
+    terminal.draw(indent_text(Text(clean_terminal_text(text))))

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.terminal.amounts import in_steps, money
-from opencrab.gateways.cli.terminal.arguments import GroupingOption, PeriodOption, option
-from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.amounts import format_micro_usd, in_steps
+from opencrab.gateways.cli.terminal.arguments import GroupingOption, PeriodOption, cli_option
+from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -31,14 +31,16 @@ Agent = Annotated[
 ]
 
 
-@command
+@cli_command
 def costs(
     terminal: Terminal,
     agent: Agent = None,
-    period: Annotated[PeriodOption, option("How far back.")] = PeriodOption.LAST_MONTH,
-    by: Annotated[GroupingOption | None, option("Group calls by this.", show_default=False)] = None,
+    period: Annotated[PeriodOption, cli_option("How far back.")] = PeriodOption.LAST_MONTH,
+    by: Annotated[
+        GroupingOption | None, cli_option("Group calls by this.", show_default=False)
+    ] = None,
     turn: Annotated[
-        str | None, option("Show the cost of this turn, to the micro-dollar.", "ID")
+        str | None, cli_option("Show the cost of this turn, to the micro-dollar.", "ID")
     ] = None,
 ) -> None:
     """Show what model calls cost, or the cost of one turn in detail."""
@@ -62,7 +64,7 @@ def costs(
     _draw(terminal, agents, reports, by)
 
 
-@command
+@cli_command
 def budgets(
     terminal: Terminal,
     agent: Agent = None,
@@ -77,7 +79,7 @@ def budgets(
         ),
     ] = None,
     *,
-    reset: Annotated[bool, option("Reset all other limits to the configuration.")] = False,
+    reset: Annotated[bool, cli_option("Reset all other limits to the configuration.")] = False,
 ) -> None:
     """Show budgets and what is drawn today, and set limits."""
     wanted: dict[str, int | None] = dict.fromkeys(_LIMITS.values()) if reset else {}
@@ -113,9 +115,9 @@ def _explain(terminal: Terminal, turn: str) -> None:
     if terminal.options.json:
         terminal.json(explanation)
         return
-    from opencrab.gateways.cli.usage.cost_explanation import explain
+    from opencrab.gateways.cli.usage.cost_explanation import print_cost_explanation
 
-    explain(terminal, explanation)
+    print_cost_explanation(terminal, explanation)
 
 
 def _draw(
@@ -154,7 +156,7 @@ def _figures(summary: dict[str, Any]) -> tuple[str, ...]:
         f"{summary['failed'] + summary['unknown']:,}",
         f"{summary['input_tokens']:,}",
         f"{summary['output_tokens']:,}",
-        money(summary["cost_micro_usd"]),
+        format_micro_usd(summary["cost_micro_usd"]),
     )
 
 
@@ -166,7 +168,7 @@ def _draw_budgets(terminal: Terminal, shown: dict[str, Any]) -> None:
     def amount(name: str, value: int | None) -> str:
         if value is None:
             return words("no_limit")
-        return f"{value}%" if name == _PERCENT else money(value)
+        return f"{value}%" if name == _PERCENT else format_micro_usd(value)
 
     rows = [
         (name, amount(name, limits[field]), amount(name, configured[field]))
@@ -175,7 +177,11 @@ def _draw_budgets(terminal: Terminal, shown: dict[str, Any]) -> None:
     terminal.table(("limit", "now", "configured"), rows)
     terminal.line()
     drawn = [
-        (one["scope"], money(one["drawn_micro_usd"]), money(one["limit_micro_usd"]))
+        (
+            one["scope"],
+            format_micro_usd(one["drawn_micro_usd"]),
+            format_micro_usd(one["limit_micro_usd"]),
+        )
         for one in shown["drawn"]
     ]
     heads = [words("head_scope_budget"), words("head_drawn", day=shown["day"]), words("head_limit")]

@@ -7,10 +7,10 @@ import typer
 
 from opencrab.domain.errors import Invalid
 from opencrab.gateways.cli.terminal import files
-from opencrab.gateways.cli.terminal.arguments import AgentName, Force, Yes, argument
-from opencrab.gateways.cli.terminal.command import command
-from opencrab.gateways.cli.terminal.dates import moment
-from opencrab.gateways.cli.terminal.input import confirm
+from opencrab.gateways.cli.terminal.arguments import AgentName, Force, Yes, cli_argument
+from opencrab.gateways.cli.terminal.command import cli_command
+from opencrab.gateways.cli.terminal.dates import format_time
+from opencrab.gateways.cli.terminal.input import confirm_or_refuse
 from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -23,11 +23,11 @@ VersionOption = Annotated[
 ]
 
 
-@command
+@cli_command
 def list_files(
     terminal: Terminal,
     agent: AgentName,
-    folder: Annotated[str, argument("Only this folder.", "PATH")] = "",
+    folder: Annotated[str, cli_argument("Only this folder.", "PATH")] = "",
 ) -> None:
     """List an agent's files, or those in one folder."""
     from opencrab.domain.workspace.path import STANDARD_FOLDERS, workspace_prefix
@@ -45,7 +45,7 @@ def list_files(
         terminal.table(("path", "size"), sorted(rows))
 
 
-@command
+@cli_command
 def read_file(
     terminal: Terminal, agent: AgentName, path: FilePath, *, version: VersionOption = None
 ) -> None:
@@ -64,12 +64,12 @@ def read_file(
         terminal.line(text.removesuffix("\n"))
 
 
-@command
+@cli_command
 def write_file(
     terminal: Terminal,
     agent: AgentName,
     path: FilePath,
-    text: Annotated[str | None, argument("The text; default: standard input.", "TEXT")] = None,
+    text: Annotated[str | None, cli_argument("The text; default: standard input.", "TEXT")] = None,
 ) -> None:
     """Write a text, or piped input, to a file."""
     place = _place(terminal, agent, path)
@@ -77,14 +77,16 @@ def write_file(
     _upload(terminal, place, content.encode(errors="replace"))
 
 
-@command
+@cli_command
 def get_file(
     terminal: Terminal,
     agent: AgentName,
     path: FilePath,
     file: Annotated[
         Path | None,
-        argument("A file on this computer; default: the same name, in the current folder.", "FILE"),
+        cli_argument(
+            "A file on this computer; default: the same name, in the current folder.", "FILE"
+        ),
     ] = None,
     *,
     version: VersionOption = None,
@@ -104,13 +106,13 @@ def get_file(
     )
 
 
-@command
+@cli_command
 def put_file(
     terminal: Terminal,
     agent: AgentName,
-    file: Annotated[Path, argument("A file on this computer.", "FILE")],
+    file: Annotated[Path, cli_argument("A file on this computer.", "FILE")],
     path: Annotated[
-        str | None, argument("Its path in the workspace; default: its name.", "PATH")
+        str | None, cli_argument("Its path in the workspace; default: its name.", "PATH")
     ] = None,
 ) -> None:
     """Upload a file."""
@@ -118,7 +120,7 @@ def put_file(
     _upload(terminal, place, files.read_file(terminal, file))
 
 
-@command
+@cli_command
 def delete_file(
     terminal: Terminal,
     agent: AgentName,
@@ -129,14 +131,14 @@ def delete_file(
     """Delete a file; its older versions are kept for a while."""
     place = _place(terminal, agent, path)
     question = terminal.words("really_delete", path=path)
-    if not confirm(terminal, question, yes=yes, needed="delete_needs_yes"):
+    if not confirm_or_refuse(terminal, question, yes=yes, needed="delete_needs_yes"):
         terminal.say("file_untouched")
         return
     terminal.client.delete(*place)
     terminal.answer({"path": _validate_path(path)}, "file_deleted", path=path)
 
 
-@command
+@cli_command
 def list_versions(terminal: Terminal, agent: AgentName, path: FilePath) -> None:
     """List the versions of a file, newest first."""
     place = _place(terminal, agent, path, "workspace-versions")
@@ -148,7 +150,7 @@ def list_versions(terminal: Terminal, agent: AgentName, path: FilePath) -> None:
     rows = [
         (
             each["version"],
-            moment(each["at"]),
+            format_time(each["at"]),
             f"{each['size']:,}",
             current if each["is_current"] else "",
         )

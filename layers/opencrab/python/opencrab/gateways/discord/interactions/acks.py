@@ -56,7 +56,7 @@ def of_component() -> dict[str, object]:
     return {"type": DEFERRED_UPDATE}
 
 
-def of_form() -> dict[str, object]:
+def ack_of_form() -> dict[str, object]:
     """The acknowledgement of a form that was sent."""
     return _thinking(ephemeral=True)
 

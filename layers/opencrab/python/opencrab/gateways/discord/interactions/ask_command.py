@@ -29,16 +29,16 @@ from opencrab.engine.turn.admission import admit_message
 from opencrab.gateways.discord.agent_lookup import (
     AgentQuery,
     Seen,
+    channel_session_opening,
     first_here,
-    opening,
     place_of,
     resolve_agent,
     seen_again,
     words_in,
 )
 from opencrab.gateways.discord.interactions.interaction import Target
-from opencrab.gateways.discord.text.embeds import cut, plain
-from opencrab.gateways.discord.text.sentences import no_words, quote, say
+from opencrab.gateways.discord.text.embeds import cut_to_units, escape_markdown
+from opencrab.gateways.discord.text.sentences import discord_sentence, no_words, quote_lines
 from opencrab.ports.clock import Clock
 from opencrab.ports.discord import Payload
 from opencrab.ports.documents import Documents
@@ -64,7 +64,7 @@ class AskIntent(Value):
     session_id: Identifier | None = None
 
 
-def ask(asked: AgentQuery) -> Payload | None:
+def ask_agent(asked: AgentQuery) -> Payload | None:
     """Ask an agent something; raises NotFound, Invalid and Conflict."""
     _admit(asked, words_in(asked, "text"), lambda: resolve_agent(asked))
     return None
@@ -72,21 +72,23 @@ def ask(asked: AgentQuery) -> Payload | None:
 
 def ask_about(asked: AgentQuery, target: Target) -> Payload | None:
     """Ask the first agent of the channel about a message, whose words are foreign to it."""
-    about = say(asked.language, "about", name=target.author.name)
-    text = f"{about}\n{quote(_message_text(asked, target))}"
+    about = discord_sentence(asked.language, "about", name=target.author.name)
+    text = f"{about}\n{quote_lines(_message_text(asked, target))}"
     _admit(asked, text, lambda: first_here(asked), quoting=target.author)
     return None
 
 
-def remember(asked: AgentQuery, target: Target) -> Payload | None:
+def remember_message(asked: AgentQuery, target: Target) -> Payload | None:
     """Let the first agent of the channel remember a message, as something that somebody wrote."""
     runtime, language, said = asked.runtime, asked.language, _message_text(asked, target)
     errand = ask_intent(runtime, asked.reply, lambda: _to_remember(asked))
     agent_id, session_id = str(errand.agent_id), str(errand.session_id)
     name = runtime.home.agents.get(agent_id).identity.name
-    content = say(language, "memory", author=target.author.name, text=" ".join(said.split()))
+    content = discord_sentence(
+        language, "memory", author=target.author.name, text=" ".join(said.split())
+    )
     new = NewMemory(
-        content=cut(content, MEMORY_CHARACTERS),
+        content=cut_to_units(content, MEMORY_CHARACTERS),
         category=_CATEGORY,
         hearing=runtime.home.sessions.get(session_id).hearing,
         session_id=session_id,
@@ -101,10 +103,11 @@ def remember(asked: AgentQuery, target: Target) -> Payload | None:
         if runtime.home.facts.get(*mark.key) is None:
             raise
     except Invalid as error:
-        known = say(language, "known", name=plain(name))
+        known = discord_sentence(language, "known", name=escape_markdown(name))
         raise Invalid(known, field=error.field) from error
-    shown = quote(plain(cut(new.content, _SHOWN)))
-    return {"content": f"{say(language, 'remembered', name=plain(name))}\n{shown}"}
+    shown = quote_lines(escape_markdown(cut_to_units(new.content, _SHOWN)))
+    said = discord_sentence(language, "remembered", name=escape_markdown(name))
+    return {"content": f"{said}\n{shown}"}
 
 
 def ask_intent(
@@ -159,7 +162,9 @@ def _admit(
 
 
 def _intent_for_open_session(asked: AgentQuery, seen: Seen) -> AskIntent:
-    session = open_channel_session(asked.runtime, place_of(asked), opening(asked, seen))
+    session = open_channel_session(
+        asked.runtime, place_of(asked), channel_session_opening(asked, seen)
+    )
     return AskIntent(agent_id=seen[0].agent.id, session_id=session.id)
 
 
@@ -191,14 +196,14 @@ def _into(asked: AgentQuery, errand: AskIntent, text: str, quoting: Person | Non
 def _to_remember(asked: AgentQuery) -> AskIntent:
     seen = first_here(asked)
     if asked.authority(seen[1]) not in {Authority.OWNER, Authority.USER}:
-        name = plain(seen[0].identity.name)
-        raise Refused(say(asked.language, "remember_refused", name=name))
+        name = escape_markdown(seen[0].identity.name)
+        raise Refused(discord_sentence(asked.language, "remember_refused", name=name))
     return _intent_for_open_session(asked, seen)
 
 
 def _message_text(asked: AgentQuery, target: Target) -> str:
     """The words of a message and the names of its files; raises Invalid when there are none."""
-    files = (say(asked.language, "file", name=each) for each in target.attachments)
+    files = (discord_sentence(asked.language, "file", name=each) for each in target.attachments)
     said = "\n".join(filter(str.strip, (target.text, *files)))
     if not said:
         raise no_words(asked.language, "message")

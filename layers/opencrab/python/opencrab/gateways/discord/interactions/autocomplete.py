@@ -18,7 +18,7 @@ from opencrab.domain.value import Value
 from opencrab.engine.discord.presence import discord_presences
 from opencrab.engine.models.preferences import current_preferences
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.discord.agent_lookup import living
+from opencrab.gateways.discord.agent_lookup import living_agents
 from opencrab.gateways.discord.interactions.acks import CHOICES_ID, CHOICES_KIND
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
@@ -52,7 +52,7 @@ class Choices(Value):
     at: datetime
 
 
-def read(facts: Documents) -> dict[str, Any] | None:
+def read_autocomplete_cache(facts: Documents) -> dict[str, Any] | None:
     """What is kept as the door reads it, or None."""
     fact = _stored_choices(facts)
     return None if fact is None else fact.body
@@ -92,7 +92,7 @@ def _is_young(kept: Document, now: datetime, guilds: tuple[str, ...]) -> bool:
 
 def _agents(home: Home) -> Iterator[Choice]:
     at = {presence.agent_id: presence for presence in discord_presences(home.facts)}
-    for profile in islice(living(home.agents), MOST):
+    for profile in islice(living_agents(home.agents), MOST):
         agent = profile.agent
         channels = _channels(at.get(agent.id))
         if len(channels) <= MOST_SPOTS:

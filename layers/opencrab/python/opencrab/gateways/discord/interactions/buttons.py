@@ -22,8 +22,8 @@ from opencrab.gateways.discord.agent_lookup import AgentQuery
 from opencrab.gateways.discord.interactions import task_command
 from opencrab.gateways.discord.interactions.acks import STEERING_TEXT
 from opencrab.gateways.discord.interactions.interaction import Interaction, Shown
-from opencrab.gateways.discord.text.embeds import cut, length, plain
-from opencrab.gateways.discord.text.sentences import CONTENT, say
+from opencrab.gateways.discord.text.embeds import cut_to_units, escape_markdown, utf16_length
+from opencrab.gateways.discord.text.sentences import CONTENT, discord_sentence
 from opencrab.ports.discord import Payload
 
 log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ _DEPTH = 8
 _THUMBS: dict[str, Thumbs] = {"u": "up", "d": "down"}
 
 
-def press(asked: AgentQuery, interaction: Interaction) -> Payload | None:
+def press_button(asked: AgentQuery, interaction: Interaction) -> Payload | None:
     """Do what a button says; answers what only who pressed it is told, if anything.
 
     Raises Refused, NotFound and Conflict, which are told in the same way.
@@ -43,16 +43,16 @@ def press(asked: AgentQuery, interaction: Interaction) -> Payload | None:
         case ["oc", "fb", turn_id, "u" | "d" as thumb]:
             return _feedback(asked, turn_id, _THUMBS[thumb])
         case ["oc", "cn" | "pa" | "re" as what, agent_id, goal_id]:
-            return task_command.press(asked, what, agent_id, goal_id)
+            return task_command.press_task_button(asked, what, agent_id, goal_id)
     return None
 
 
-def submit(asked: AgentQuery, interaction: Interaction) -> Payload | None:
+def submit_form(asked: AgentQuery, interaction: Interaction) -> Payload | None:
     """Take a form; answers what who sent it is told. Raises Refused, NotFound and Conflict."""
     match interaction.custom_id.split(":"):
         case ["oc", "sm", agent_id, goal_id]:
             text = interaction.values.get(STEERING_TEXT, "")
-            return task_command.steer(asked, agent_id, goal_id, text)
+            return task_command.steer_task(asked, agent_id, goal_id, text)
     return None
 
 
@@ -79,7 +79,7 @@ def _decide(asked: AgentQuery, shown: Shown, approval_id: str, *, approved: bool
     try:
         approval = approvals.find_approval(runtime.home.facts, approval_id)
     except NotFound:
-        _close(asked, shown, approval_id, say(asked.language, "approval_gone"))
+        _close(asked, shown, approval_id, discord_sentence(asked.language, "approval_gone"))
         return None
     is_owner = (
         asked.authority(discord_presence(runtime.home.facts, approval.agent_id)) is Authority.OWNER
@@ -90,26 +90,28 @@ def _decide(asked: AgentQuery, shown: Shown, approval_id: str, *, approved: bool
     try:
         approval = approvals.decide_approval(runtime, approval_id, approved=approved, who=who)
     except Refused as error:
-        raise Refused(say(asked.language, "approval_refused")) from error
+        raise Refused(discord_sentence(asked.language, "approval_refused")) from error
     except Conflict as error:
         approval, late = approvals.find_approval(runtime.home.facts, approval_id), error
     if approval.state is ApprovalState.PENDING:
-        raise Conflict(say(asked.language, "approval_busy")) from late
+        raise Conflict(discord_sentence(asked.language, "approval_busy")) from late
     outcome = _outcome(asked, approval)
     _close(asked, shown, approval_id, outcome)
     return None if late is None else {"content": outcome}
 
 
 def _outcome(asked: AgentQuery, approval: Approval) -> str:
-    return say(asked.language, approval.state.value, by=plain(approval.by or ""))
+    return discord_sentence(
+        asked.language, approval.state.value, by=escape_markdown(approval.by or "")
+    )
 
 
 def _close(asked: AgentQuery, shown: Shown, approval_id: str, outcome: str) -> None:
     """Show in its message what became of a question, whose buttons are used up."""
     if asked.runtime.discord is None:
         return
-    room = CONTENT - length(outcome) - 2
-    content = "\n\n".join(filter(None, (cut(shown.content, room), outcome)))
+    room = CONTENT - utf16_length(outcome) - 2
+    content = "\n\n".join(filter(None, (cut_to_units(shown.content, room), outcome)))
     components = used_up(shown.components, f"oc:ap:{approval_id}:")
     message = {"content": content, "components": components}
     try:
@@ -124,23 +126,23 @@ def _feedback(asked: AgentQuery, turn_id: str, thumbs: Thumbs) -> Payload | None
     runtime, language = asked.runtime, asked.language
     turn = runtime.home.journal.header(turn_id)
     if not _was_heard_here(asked, turn):
-        raise Refused(say(language, "feedback_refused"))
-    name = plain(runtime.home.agents.get(turn.agent_id).identity.name)
+        raise Refused(discord_sentence(language, "feedback_refused"))
+    name = escape_markdown(runtime.home.agents.get(turn.agent_id).identity.name)
     if not may_give_feedback(runtime, asked.person, turn.agent_id):
-        raise Refused(say(language, "feedback_public", name=name))
+        raise Refused(discord_sentence(language, "feedback_public", name=name))
     by, key = asked.person.principal_id, asked.person.id
     is_owner = (
         asked.authority(discord_presence(runtime.home.facts, turn.agent_id)) is Authority.OWNER
     )
     if not turn.status.is_end:
-        raise Conflict(say(language, "feedback_early"))
+        raise Conflict(discord_sentence(language, "feedback_early"))
     try:
         feedback.give_feedback(
             runtime, turn_id, by=by, thumbs=thumbs, remark="", key=key, by_owner=is_owner
         )
     except Conflict as error:
-        raise Conflict(say(language, "feedback_before")) from error
-    return {"content": say(language, "thanks", name=name)}
+        raise Conflict(discord_sentence(language, "feedback_before")) from error
+    return {"content": discord_sentence(language, "thanks", name=name)}
 
 
 def _was_heard_here(asked: AgentQuery, turn: Turn) -> bool:

@@ -246,7 +246,7 @@ def _validate_field(
 def _acknowledgement(interaction: DoorInteraction) -> Mapping[str, object]:
     if interaction.kind == acks.COMMAND:
         return acks.of_command(str(interaction.data.get("name", "")))
-    return acks.of_component() if interaction.kind == acks.COMPONENT else acks.of_form()
+    return acks.of_component() if interaction.kind == acks.COMPONENT else acks.ack_of_form()
 
 
 def _focused_option(data: Mapping[str, Any]) -> tuple[str, str]:

@@ -70,7 +70,7 @@ class Interaction:
     shown: Shown = field(default_factory=Shown)
 
 
-def parse(body: str) -> Interaction:
+def parse_interaction(body: str) -> Interaction:
     """An interaction from its JSON; raises Invalid for one that cannot be worked on."""
     try:
         raw = json.loads(body)
@@ -98,7 +98,7 @@ def parse(body: str) -> Interaction:
         raise Invalid("an interaction of unknown form") from error
 
 
-def plain(text: str) -> str:
+def plain_words(text: str) -> str:
     """Somebody's words, of whole characters and without NUL."""
     return str(join_surrogates(text)).replace("\x00", "")
 
@@ -184,7 +184,7 @@ def _command(data: Raw) -> tuple[str, dict[str, Any]]:
         options = _list(first, "options")
     given = (each for each in options if isinstance(each, dict))
     return " ".join(names).strip(), {
-        _text(each, "name"): plain(value) if isinstance(value, str) else value
+        _text(each, "name"): plain_words(value) if isinstance(value, str) else value
         for each in given
         if isinstance(value := each.get("value"), str | int | float)
     }
@@ -199,20 +199,20 @@ def _target(data: Raw) -> Target | None:
     return Target(
         id=target_id,
         author=_somebody(_object(message, "author"), {}),
-        text=plain(_text(message, "content")),
+        text=plain_words(_text(message, "content")),
         attachments=tuple(name_of(_text(each, "filename")) for each in files),
     )
 
 
 def _parse_message(message: Raw) -> Shown:
     components = tuple(each for each in _list(message, "components") if isinstance(each, dict))
-    return Shown(content=plain(_text(message, "content")), components=components)
+    return Shown(content=plain_words(_text(message, "content")), components=components)
 
 
 def _inputs(component: Raw, depth: int = 0) -> Iterator[tuple[str, str]]:
     """The inputs of a modal, wrapped in labels or in rows."""
     if isinstance(component.get("value"), str):
-        yield _text(component, "custom_id"), plain(component["value"])
+        yield _text(component, "custom_id"), plain_words(component["value"])
     if depth < _DEPTH:
         inner = (*_list(component, "components"), component.get("component"))
         for each in inner:

@@ -13,22 +13,22 @@ from opencrab.engine.conversation.channel_bindings import (
 from opencrab.engine.discord.presence import discord_presence
 from opencrab.gateways.discord.agent_lookup import (
     AgentQuery,
+    channel_session_opening,
     is_trusted,
-    opening,
     place_of,
     placed_here,
     resolve_agent,
     seen_again,
 )
 from opencrab.gateways.discord.interactions.ask_command import AskIntent, ask_intent
-from opencrab.gateways.discord.text.embeds import cut, plain
-from opencrab.gateways.discord.text.sentences import CONTENT, say
+from opencrab.gateways.discord.text.embeds import cut_to_units, escape_markdown
+from opencrab.gateways.discord.text.sentences import CONTENT, discord_sentence
 from opencrab.ports.discord import Payload
 
 _THEME = 500
 
 
-def start(asked: AgentQuery) -> Payload | None:
+def start_session(asked: AgentQuery) -> Payload | None:
     """Begin a new session here in place of the one there is; raises Refused, NotFound, Invalid.
 
     Without an agent it is for all that were placed in the channel. Agents take a theme as their
@@ -36,25 +36,27 @@ def start(asked: AgentQuery) -> Payload | None:
     """
     theme = str(asked.options.get("theme", "")).strip()
     if len(theme) > _THEME:
-        cure = say(asked.language, "theme_cure", most=_THEME)
-        raise Invalid(say(asked.language, "theme_long"), field="theme", cure=cure)
+        cure = discord_sentence(asked.language, "theme_cure", most=_THEME)
+        raise Invalid(discord_sentence(asked.language, "theme_long"), field="theme", cure=cure)
     errand = ask_intent(asked.runtime, asked.reply, lambda: _to_start(asked, theme))
     session = asked.runtime.home.sessions.get(str(errand.session_id))
     return _session_reply(asked, "started", session, theme=True)
 
 
-def join(asked: AgentQuery) -> Payload | None:
+def join_session(asked: AgentQuery) -> Payload | None:
     """Let an agent take part in the session here, which is opened if there is none.
 
     Raises Refused where others opened it, or it has a theme, unless the agent trusts the asker.
     """
     errand = ask_intent(asked.runtime, asked.reply, lambda: _to_join(asked))
     seen = seen_again(asked.runtime.home, str(errand.agent_id))
-    session = open_channel_session(asked.runtime, place_of(asked), opening(asked, seen))
-    return _session_reply(asked, "joined", session, name=plain(seen[0].identity.name))
+    session = open_channel_session(
+        asked.runtime, place_of(asked), channel_session_opening(asked, seen)
+    )
+    return _session_reply(asked, "joined", session, name=escape_markdown(seen[0].identity.name))
 
 
-def leave(asked: AgentQuery) -> Payload | None:
+def leave_session(asked: AgentQuery) -> Payload | None:
     """Send an agent away; the last one ends the session. Raises Refused, NotFound."""
     runtime = asked.runtime
     errand = ask_intent(runtime, asked.reply, lambda: _to_leave(asked))
@@ -64,20 +66,20 @@ def leave(asked: AgentQuery) -> Payload | None:
             channel_bindings.leave_channel_session(
                 runtime.home, runtime.clock, place_of(asked), agent_id
             )
-    return {"content": say(asked.language, "left", name=_name(asked, agent_id))}
+    return {"content": discord_sentence(asked.language, "left", name=_name(asked, agent_id))}
 
 
-def end(asked: AgentQuery) -> Payload | None:
+def end_session(asked: AgentQuery) -> Payload | None:
     """End the session here; raises Refused unless this is who opened it or the owner of all."""
     errand = ask_intent(asked.runtime, asked.reply, lambda: _to_end(asked))
     asked.runtime.home.sessions.end(str(errand.session_id), asked.runtime.clock.now())
-    return {"content": say(asked.language, "ended")}
+    return {"content": discord_sentence(asked.language, "ended")}
 
 
-def status(asked: AgentQuery) -> Payload | None:
+def session_status(asked: AgentQuery) -> Payload | None:
     """Who takes part in the session here, and how far it has come."""
     session = _here(asked)
-    phase = say(asked.language, session.phase.value)
+    phase = discord_sentence(asked.language, session.phase.value)
     return _session_reply(
         asked, "status", session, theme=True, turns=session.turn_number, phase=phase
     )
@@ -91,9 +93,9 @@ def _to_start(asked: AgentQuery, theme: str) -> AskIntent:
         _require_rule(asked, current)
     seen = seen or (resolve_agent(asked),)
     if theme and not all(is_trusted(asked, presence) for _, presence in seen):
-        cure = say(asked.language, "theme_refused_cure")
-        raise Refused(say(asked.language, "theme_refused"), cure=cure)
-    opened = opening(asked, *seen, theme=theme)
+        cure = discord_sentence(asked.language, "theme_refused_cure")
+        raise Refused(discord_sentence(asked.language, "theme_refused"), cure=cure)
+    opened = channel_session_opening(asked, *seen, theme=theme)
     session = open_channel_session(asked.runtime, place_of(asked), opened, key=asked.reply.id)
     return AskIntent(session_id=session.id)
 
@@ -104,7 +106,11 @@ def _to_join(asked: AgentQuery) -> AskIntent:
     if current is not None and profile.agent.id not in current.agent_ids:
         is_own = current.created_by == asked.person.principal_id and not current.theme
         if not is_own and not is_trusted(asked, presence):
-            raise Refused(say(asked.language, "join_refused", name=plain(profile.identity.name)))
+            raise Refused(
+                discord_sentence(
+                    asked.language, "join_refused", name=escape_markdown(profile.identity.name)
+                )
+            )
     return AskIntent(agent_id=profile.agent.id)
 
 
@@ -113,7 +119,11 @@ def _to_leave(asked: AgentQuery) -> AskIntent:
     session = _here(asked)
     is_own = session.created_by == asked.person.principal_id
     if not is_own and not is_trusted(asked, presence):
-        raise Refused(say(asked.language, "leave_refused", name=plain(profile.identity.name)))
+        raise Refused(
+            discord_sentence(
+                asked.language, "leave_refused", name=escape_markdown(profile.identity.name)
+            )
+        )
     return AskIntent(agent_id=profile.agent.id, session_id=session.id)
 
 
@@ -126,8 +136,8 @@ def _to_end(asked: AgentQuery) -> AskIntent:
 def _here(asked: AgentQuery) -> Session:
     session = session_bound_to_channel(asked.runtime.home, place_of(asked))
     if session is None:
-        cure = say(asked.language, "no_session_cure")
-        raise NotFound(say(asked.language, "no_session"), cure=cure)
+        cure = discord_sentence(asked.language, "no_session_cure")
+        raise NotFound(discord_sentence(asked.language, "no_session"), cure=cure)
     return session
 
 
@@ -139,21 +149,23 @@ def _require_rule(asked: AgentQuery, session: Session) -> None:
         return
     presences = (discord_presence(asked.runtime.home.facts, each) for each in session.agent_ids)
     if not all(asked.authority(each) is Authority.OWNER for each in presences):
-        raise Refused(say(asked.language, "session_refused"))
+        raise Refused(discord_sentence(asked.language, "session_refused"))
 
 
 def _session_reply(
     asked: AgentQuery, key: str, session: Session, *, theme: bool = False, **values: object
 ) -> Payload:
     names = ", ".join(_name(asked, each) for each in session.agent_ids)
-    told = say(asked.language, key, names=names, **values)
+    told = discord_sentence(asked.language, key, names=names, **values)
     if theme and session.theme:
-        told += "\n" + say(asked.language, "theme", theme=plain(session.theme))
-    return {"content": cut(told, CONTENT)}
+        told += "\n" + discord_sentence(
+            asked.language, "theme", theme=escape_markdown(session.theme)
+        )
+    return {"content": cut_to_units(told, CONTENT)}
 
 
 def _name(asked: AgentQuery, agent_id: str) -> str:
     try:
-        return plain(asked.runtime.home.agents.get(agent_id).identity.name)
+        return escape_markdown(asked.runtime.home.agents.get(agent_id).identity.name)
     except NotFound:
         return agent_id

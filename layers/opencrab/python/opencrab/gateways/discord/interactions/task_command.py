@@ -17,15 +17,15 @@ from opencrab.gateways.discord.agent_lookup import (
     words_in,
 )
 from opencrab.gateways.discord.interactions.ask_command import AskIntent, ask_intent
-from opencrab.gateways.discord.text.embeds import plain
-from opencrab.gateways.discord.text.sentences import no_words, say
+from opencrab.gateways.discord.text.embeds import escape_markdown
+from opencrab.gateways.discord.text.sentences import discord_sentence, no_words
 from opencrab.ports.discord import Payload
 
 CANCEL, PAUSE, RESUME = "cn", "pa", "re"
 """What the buttons of a panel want."""
 
 
-def task(asked: AgentQuery) -> Payload | None:
+def task_command(asked: AgentQuery) -> Payload | None:
     """Give an agent an instruction; its panel is the answer.
 
     Raises Refused, NotFound, Conflict, and Unavailable when the panel cannot be told of yet.
@@ -43,7 +43,7 @@ def task(asked: AgentQuery) -> Payload | None:
     return None
 
 
-def press(asked: AgentQuery, what: str, agent_id: str, goal_id: str) -> Payload | None:
+def press_task_button(asked: AgentQuery, what: str, agent_id: str, goal_id: str) -> Payload | None:
     """Cancel, pause or resume an instruction; its panel tells. Raises Refused, NotFound."""
     runtime, by = asked.runtime, asked.person.principal_id
     goal = _own_goal(asked, agent_id, goal_id, cancels=what == CANCEL)
@@ -56,7 +56,7 @@ def press(asked: AgentQuery, what: str, agent_id: str, goal_id: str) -> Payload 
     return None
 
 
-def steer(asked: AgentQuery, agent_id: str, goal_id: str, text: str) -> Payload | None:
+def steer_task(asked: AgentQuery, agent_id: str, goal_id: str, text: str) -> Payload | None:
     """Tell the agent something before its next step; raises Refused, NotFound, Conflict."""
     goal = _own_goal(asked, agent_id, goal_id)
     if not text.strip():
@@ -64,15 +64,17 @@ def steer(asked: AgentQuery, agent_id: str, goal_id: str, text: str) -> Payload 
     asker = _asker(asked, agent_id, answered=False)
     instructions.steer_goal(asked.runtime, agent_id, goal.id, text, asker=asker, key=asked.reply.id)
     name = asked.runtime.home.agents.get(agent_id).identity.name
-    return {"content": say(asked.language, "steered", name=plain(name))}
+    return {"content": discord_sentence(asked.language, "steered", name=escape_markdown(name))}
 
 
 def _given_to(asked: AgentQuery) -> AskIntent:
     profile, presence = resolve_agent(asked)
     if not is_trusted(asked, presence):
         raise Refused(
-            say(asked.language, "task_refused", name=plain(profile.identity.name)),
-            cure=say(asked.language, "ask_instead"),
+            discord_sentence(
+                asked.language, "task_refused", name=escape_markdown(profile.identity.name)
+            ),
+            cure=discord_sentence(asked.language, "ask_instead"),
         )
     return AskIntent(agent_id=profile.agent.id)
 
@@ -87,12 +89,12 @@ def _own_goal(asked: AgentQuery, agent_id: str, goal_id: str, *, cancels: bool =
     if asked.authority(presence) is Authority.OWNER:
         return goal
     if goal.principal_id != asked.person.principal_id:
-        raise Refused(say(asked.language, "goal_refused"))
+        raise Refused(discord_sentence(asked.language, "goal_refused"))
     if not cancels and not is_trusted(asked, presence):
         name = asked.runtime.home.agents.get(agent_id).identity.name
         raise Refused(
-            say(asked.language, "goal_no_more", name=plain(name)),
-            cure=say(asked.language, "goal_no_more_cure"),
+            discord_sentence(asked.language, "goal_no_more", name=escape_markdown(name)),
+            cure=discord_sentence(asked.language, "goal_no_more_cure"),
         )
     return goal
 

@@ -30,8 +30,13 @@ from opencrab.gateways.discord.interactions import (
 from opencrab.gateways.discord.interactions.acks import EPHEMERAL
 from opencrab.gateways.discord.interactions.ask_command import KEPT, AskIntent
 from opencrab.gateways.discord.interactions.autocomplete import refresh_choices
-from opencrab.gateways.discord.interactions.interaction import Interaction, Kind, Target, parse
-from opencrab.gateways.discord.text.sentences import problem, say
+from opencrab.gateways.discord.interactions.interaction import (
+    Interaction,
+    Kind,
+    Target,
+    parse_interaction,
+)
+from opencrab.gateways.discord.text.sentences import discord_problem, discord_sentence
 from opencrab.gateways.discord.views.view_commands import ANSWERS
 from opencrab.ports.clock import Clock
 from opencrab.ports.discord import Discord, Payload
@@ -49,28 +54,28 @@ TOLD = "discord_told"
 """The kind of facts that say which presses of a button were answered beside the message."""
 
 COMMANDS: Mapping[str, Callable[[AgentQuery], Payload | None]] = {
-    "ask": ask_command.ask,
-    "task": task_command.task,
-    "session start": session_command.start,
-    "session join": session_command.join,
-    "session leave": session_command.leave,
-    "session status": session_command.status,
-    "session end": session_command.end,
+    "ask": ask_command.ask_agent,
+    "task": task_command.task_command,
+    "session start": session_command.start_session,
+    "session join": session_command.join_session,
+    "session leave": session_command.leave_session,
+    "session status": session_command.session_status,
+    "session end": session_command.end_session,
     **ANSWERS,
 }
 """By name; what answers nothing is answered later, through its channel."""
 
 MENUS: Mapping[str, Callable[[AgentQuery, Target], Payload | None]] = {
     "Ask about this": ask_command.ask_about,
-    "Remember this": ask_command.remember,
+    "Remember this": ask_command.remember_message,
 }
 
 
-def handle(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
+def handle_interaction(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
     """Do what an interaction asks for; a queue that brings it again changes nothing more."""
     discord, queue = runtime.discord, runtime.home.interactions
     try:
-        interaction = parse(delivery.body)
+        interaction = parse_interaction(delivery.body)
     except Invalid as error:
         return _bury_delivery(queue, delivery, error.message)
     if discord is None or queue is None:
@@ -102,7 +107,7 @@ def _answer_interaction(runtime: Runtime, discord: Discord, interaction: Interac
     except Unavailable:
         raise
     except OpenCrabError as error:
-        payload = {"content": problem(error, interaction.reply.language)}
+        payload = {"content": discord_problem(error, interaction.reply.language)}
     if payload is not None:
         _send(runtime.home.facts, runtime.clock, discord, interaction, payload)
     if interaction.kind is Kind.COMMAND:
@@ -116,7 +121,10 @@ def _answer(runtime: Runtime, interaction: Interaction) -> Payload | None:
     asked = AgentQuery(runtime, interaction.name, interaction.options, interaction.person, reply)
     if not is_admitted(asked):
         key = "private" if reply.guild_id is None else "guild"
-        raise Refused(say(reply.language, key), cure=say(reply.language, f"{key}_cure"))
+        raise Refused(
+            discord_sentence(reply.language, key),
+            cure=discord_sentence(reply.language, f"{key}_cure"),
+        )
     match interaction.kind:
         case Kind.COMMAND:
             menu, command = MENUS.get(asked.name), COMMANDS.get(asked.name)
@@ -124,11 +132,14 @@ def _answer(runtime: Runtime, interaction: Interaction) -> Payload | None:
                 return menu(asked, interaction.target)
             if command is not None:
                 return command(asked)
-            raise NotFound(say(reply.language, "unknown"), cure=say(reply.language, "unknown_cure"))
+            raise NotFound(
+                discord_sentence(reply.language, "unknown"),
+                cure=discord_sentence(reply.language, "unknown_cure"),
+            )
         case Kind.COMPONENT:
-            return buttons.press(asked, interaction)
+            return buttons.press_button(asked, interaction)
         case Kind.MODAL:
-            return buttons.submit(asked, interaction)
+            return buttons.submit_form(asked, interaction)
 
 
 def _send(
@@ -187,4 +198,4 @@ def _given_up(
 
 
 def _apology(interaction: Interaction) -> Payload:
-    return {"content": f"⚠️ {say(interaction.reply.language, 'given_up')}"}
+    return {"content": f"⚠️ {discord_sentence(interaction.reply.language, 'given_up')}"}

@@ -51,7 +51,7 @@ class Style(IntEnum):
     NO = 4
 
 
-def plain(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """A text that Discord shows as it is: no format, no mention, no hidden link, no turned lines.
 
     It is only for text that stands outside of code.
@@ -62,21 +62,21 @@ def plain(text: str) -> str:
 
 def one_line(text: str, most: int) -> str:
     """A text as `plain` shows it, in one line and cut to so many units."""
-    return cut(plain(" ".join(text.split())), most)
+    return cut_to_units(escape_markdown(" ".join(text.split())), most)
 
 
-def cut(text: str, most: int) -> str:
+def cut_to_units(text: str, most: int) -> str:
     """At most so many units of a text; what is cut ends in an ellipsis, and in no half of anything.
 
     Half an emoji, half an escape and half a time are taken away with the rest.
     """
-    if length(text) <= most:
+    if utf16_length(text) <= most:
         return text
     if most < 1:
         return ""
     units, end = 0, 0
     for end, character in enumerate(text):  # noqa: B007 - the end is used after the loop
-        units += length(character)
+        units += utf16_length(character)
         if units > most - 1:
             break
     while end > 0 and _clings(text, end):
@@ -86,24 +86,24 @@ def cut(text: str, most: int) -> str:
     return kept + _ELLIPSIS
 
 
-def lines(rows: Iterable[str], most: int = FIELD_VALUE) -> str:
+def lines_that_fit(rows: Iterable[str], most: int = FIELD_VALUE) -> str:
     """As many whole rows as fit, with the number of those left out; the first is cut if it must."""
     listed = list(rows)
-    kept, room = list[str](), most - length(f"\n… +{len(listed)}")
+    kept, room = list[str](), most - utf16_length(f"\n… +{len(listed)}")
     for row in listed:
-        if length(row) + 1 > room:
+        if utf16_length(row) + 1 > room:
             break
         kept.append(row)
-        room -= length(row) + 1
+        room -= utf16_length(row) + 1
     if len(kept) == len(listed):
         return "\n".join(kept)
     if not kept:
-        kept = [cut(listed[0], most - length(f"\n… +{len(listed)}"))]
+        kept = [cut_to_units(listed[0], most - utf16_length(f"\n… +{len(listed)}"))]
     left = len(listed) - len(kept)
     return "\n".join([*kept, f"… +{left}"]) if left else kept[0]
 
 
-def embed(
+def make_embed(
     title: str,
     description: str = "",
     *,
@@ -112,24 +112,24 @@ def embed(
     footer: str = "",
 ) -> Embed:
     """One embed, each part cut to its limit; title and texts are shown as they are given."""
-    made: Embed = {"title": cut(title, TITLE).strip() or NOTHING, "color": int(colour)}
+    made: Embed = {"title": cut_to_units(title, TITLE).strip() or NOTHING, "color": int(colour)}
     if description.strip():
-        made["description"] = cut(description, DESCRIPTION)
+        made["description"] = cut_to_units(description, DESCRIPTION)
     shown = [_field(name, value) for name, value in fields]
     if shown:
         made["fields"] = shown[:FIELDS]
     if footer.strip():
-        made["footer"] = {"text": cut(footer, FOOTER)}
+        made["footer"] = {"text": cut_to_units(footer, FOOTER)}
     return made
 
 
-def message(*embeds: Embed, rows: Sequence[Sequence[dict[str, Any]]] = ()) -> dict[str, Any]:
+def embeds_message(*embeds: Embed, rows: Sequence[Sequence[dict[str, Any]]] = ()) -> dict[str, Any]:
     """A message of embeds and rows of buttons, within what all embeds together may hold.
 
     What does not fit is left out from the end on, whole fields first, and never a title.
     """
     listed = list(embeds[:EMBEDS])
-    room = EMBEDS_TOGETHER - sum(length(each["title"]) for each in listed)
+    room = EMBEDS_TOGETHER - sum(utf16_length(each["title"]) for each in listed)
     fitted = list[Embed]()
     for each in listed:
         fitting, taken = _fitting(each, room)
@@ -139,33 +139,38 @@ def message(*embeds: Embed, rows: Sequence[Sequence[dict[str, Any]]] = ()) -> di
     return {"content": "", "embeds": fitted, "components": components}
 
 
-def button(label: str, custom_id: str, style: Style = Style.PLAIN) -> dict[str, Any]:
+def make_button(label: str, custom_id: str, style: Style = Style.PLAIN) -> dict[str, Any]:
     """A button; whoever presses it sends its id."""
-    return {"type": 2, "style": int(style), "label": cut(label, LABEL), "custom_id": custom_id}
+    return {
+        "type": 2,
+        "style": int(style),
+        "label": cut_to_units(label, LABEL),
+        "custom_id": custom_id,
+    }
 
 
-def moment(at: datetime) -> str:
+def discord_timestamp(at: datetime) -> str:
     """A time as everybody reads it in their own zone and language, such as "2 hours ago"."""
     return f"<t:{int(at.timestamp())}:R>"
 
 
-def money(micro_usd: int) -> str:
+def discord_dollars(micro_usd: int) -> str:
     """Micro-dollars as dollars, with as many places as they need."""
     dollars = f"{abs(micro_usd) / 1_000_000:,.6f}".rstrip("0")
     whole, _, places = dollars.partition(".")
     return f"{'-' if micro_usd < 0 else ''}${whole}.{places:0<2}"
 
 
-def length(text: str) -> int:
+def utf16_length(text: str) -> int:
     """Its length in UTF-16 units."""
     return len(text) + sum(character > "\uffff" for character in text)
 
 
 def _field(name: str, value: str) -> dict[str, Any]:
     return {
-        "name": cut(name, FIELD_NAME).strip() or NOTHING,
-        "value": cut(value, FIELD_VALUE).strip() or NOTHING,
-        "inline": length(value) <= TITLE // 8 and "\n" not in value,
+        "name": cut_to_units(name, FIELD_NAME).strip() or NOTHING,
+        "value": cut_to_units(value, FIELD_VALUE).strip() or NOTHING,
+        "inline": utf16_length(value) <= TITLE // 8 and "\n" not in value,
     }
 
 
@@ -173,13 +178,13 @@ def _fitting(made: Embed, room: int) -> tuple[Embed, int]:
     """An embed with as much as there is room for beside its title, and what that takes."""
     fitting, taken = dict(made), 0
     if "description" in made:
-        told = cut(made["description"], max(room, 0))
-        fitting["description"], taken = told, length(told)
+        told = cut_to_units(made["description"], max(room, 0))
+        fitting["description"], taken = told, utf16_length(told)
         if not told.strip():
             del fitting["description"]
     kept = list[dict[str, Any]]()
     for field in made.get("fields", ()):
-        units = length(field["name"]) + length(field["value"])
+        units = utf16_length(field["name"]) + utf16_length(field["value"])
         if taken + units > room:
             break
         kept.append(field)
@@ -187,7 +192,7 @@ def _fitting(made: Embed, room: int) -> tuple[Embed, int]:
     fitting.pop("fields", None)
     if kept:
         fitting["fields"] = kept
-    units = length(made["footer"]["text"]) if "footer" in made else 0
+    units = utf16_length(made["footer"]["text"]) if "footer" in made else 0
     if taken + units > room:
         fitting.pop("footer", None)
         units = 0

@@ -4,7 +4,7 @@ import re
 
 from opencrab.domain.errors import Invalid, OpenCrabError
 from opencrab.domain.value import Language
-from opencrab.gateways.discord.text.embeds import cut, plain
+from opencrab.gateways.discord.text.embeds import cut_to_units, escape_markdown
 from opencrab.ports.texts import Texts
 
 CONTENT = 2_000
@@ -18,27 +18,31 @@ _ERRORS = Texts(__file__, "errors")
 """By a pattern of the English message; the first that is found says it in Japanese."""
 
 
-def say(language: Language, key: str, **values: object) -> str:
+def discord_sentence(language: Language, key: str, **values: object) -> str:
     """A sentence in somebody's language."""
     return _SENTENCES[key][language].format(**values)
 
 
-def quote(text: str) -> str:
+def quote_lines(text: str) -> str:
     """Somebody's words, line by line behind a mark, so that nothing in them ends the quotation."""
     return "\n".join(f"> {line}" for line in text.splitlines() or [""])
 
 
-def problem(error: OpenCrabError, language: Language) -> str:
+def discord_problem(error: OpenCrabError, language: Language) -> str:
     """What somebody is told of an error, and what they can do."""
     told, cure = error.message, error.cure
     if language is Language.JA and not _HIRAGANA.search(told):
         told, cure = _translate_error(error, language), None
-    return cut("\n".join(filter(None, (f"⚠️ {plain(told)}", cure))), CONTENT)
+    return cut_to_units("\n".join(filter(None, (f"⚠️ {escape_markdown(told)}", cure))), CONTENT)
 
 
 def no_words(language: Language, field: str) -> Invalid:
     """The error of somebody who said nothing."""
-    return Invalid(say(language, "no_words"), field=field, cure=say(language, "no_words_cure"))
+    return Invalid(
+        discord_sentence(language, "no_words"),
+        field=field,
+        cure=discord_sentence(language, "no_words_cure"),
+    )
 
 
 def _translate_error(error: OpenCrabError, language: Language) -> str:

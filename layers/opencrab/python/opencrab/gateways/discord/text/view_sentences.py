@@ -7,11 +7,11 @@ _SENTENCES = Texts(__file__, "sentences")
 _TERMS = Texts(__file__, "terms")
 
 
-def say(language: Language, key: str, /, **values: object) -> str:
+def discord_view_sentence(language: Language, key: str, /, **values: object) -> str:
     """A sentence in somebody's language."""
     return _SENTENCES[key][language].format(**values)
 
 
-def term(language: Language, word: str) -> str:
+def discord_term(language: Language, word: str) -> str:
     """A word of OpenCrab's own, such as a status, in somebody's language; others stay."""
     return _TERMS[word][language] if word in _TERMS else word

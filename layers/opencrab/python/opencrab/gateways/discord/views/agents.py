@@ -21,14 +21,14 @@ from opencrab.gateways.discord.text.embeds import (
     FIELD_VALUE,
     Colour,
     Field,
-    embed,
-    lines,
-    message,
-    moment,
+    discord_timestamp,
+    embeds_message,
+    escape_markdown,
+    lines_that_fit,
+    make_embed,
     one_line,
-    plain,
 )
-from opencrab.gateways.discord.text.view_sentences import say, term
+from opencrab.gateways.discord.text.view_sentences import discord_term, discord_view_sentence
 
 _LOOKED_AT, _SHOWN = 50, 8
 _TEXT = 500
@@ -50,22 +50,27 @@ def show_agent(asked: AgentQuery) -> dict[str, Any]:
     """Who an agent is: for everybody who may ask it."""
     profile, _ = agent_of(asked)
     agent, identity, language = profile.agent, profile.identity, asked.language
-    role = term(language, identity.role.value)
+    role = discord_term(language, identity.role.value)
     if identity.role is Role.CUSTOM and identity.custom_role:
-        role = plain(identity.custom_role)
+        role = escape_markdown(identity.custom_role)
     current_preferences(asked.runtime)
     model = effective_models(asked.runtime.models, agent)[Use.CONVERSATION].model
-    fields: list[Field] = [(say(language, "role"), role)]
+    fields: list[Field] = [(discord_view_sentence(language, "role"), role)]
     for key, value in (("job", identity.job_title), ("organization", identity.organization)):
         if value:
-            fields.append((say(language, key), plain(value)))
+            fields.append((discord_view_sentence(language, key), escape_markdown(value)))
     fields += [
-        (say(language, "status"), term(language, _status(asked, profile))),
-        (say(language, "language"), term(language, agent.language.value)),
-        (say(language, "model"), plain(model)),
+        (
+            discord_view_sentence(language, "status"),
+            discord_term(language, _status(asked, profile)),
+        ),
+        (discord_view_sentence(language, "language"), discord_term(language, agent.language.value)),
+        (discord_view_sentence(language, "model"), escape_markdown(model)),
     ]
-    purpose = plain(agent.purpose) or say(language, "no_purpose")
-    return message(embed(plain(agent.name), purpose, fields=fields, footer=agent.id))
+    purpose = escape_markdown(agent.purpose) or discord_view_sentence(language, "no_purpose")
+    return embeds_message(
+        make_embed(escape_markdown(agent.name), purpose, fields=fields, footer=agent.id)
+    )
 
 
 def show_state(asked: AgentQuery) -> dict[str, Any]:
@@ -73,10 +78,10 @@ def show_state(asked: AgentQuery) -> dict[str, Any]:
     profile, presence = agent_of(asked)
     language, owner = asked.language, asked.authority(presence) is Authority.OWNER
     now = agent_state_report(asked.runtime, profile.agent.id)
-    fields = [(say(language, "now"), _now(asked, profile, presence, now))]
+    fields = [(discord_view_sentence(language, "now"), _now(asked, profile, presence, now))]
     if owner:
         fields += [
-            (say(language, key), one_line(text, _TEXT))
+            (discord_view_sentence(language, key), one_line(text, _TEXT))
             for key, text in (
                 ("heard", now.input.text),
                 ("thought", now.thought.judgment),
@@ -90,11 +95,11 @@ def show_state(asked: AgentQuery) -> dict[str, Any]:
     seen = [goal for goal in open_goals if goal and _may_see(asked, presence, goal)]
     if seen:
         rows = (f"**{goal.id}** {one_line(goal.name, _NAME)}" for goal in seen)
-        fields.append((say(language, "open_goals"), lines(rows)))
+        fields.append((discord_view_sentence(language, "open_goals"), lines_that_fit(rows)))
     phase = now.action.phase
     colour = {"approving": Colour.WAITING, "executing": Colour.GOOD, None: Colour.QUIET}[phase]
-    title = say(language, "state_of", name=plain(profile.agent.name))
-    return message(embed(title, fields=fields, colour=colour))
+    title = discord_view_sentence(language, "state_of", name=escape_markdown(profile.agent.name))
+    return embeds_message(make_embed(title, fields=fields, colour=colour))
 
 
 def show_goals(asked: AgentQuery) -> dict[str, Any]:
@@ -107,15 +112,17 @@ def show_goals(asked: AgentQuery) -> dict[str, Any]:
     found = goals_of_agent(asked.runtime.home, profile.agent.id, limit=_LOOKED_AT)
     seen = [goal for goal in found if _may_see(asked, presence, goal)]
     seen.sort(key=lambda goal: goal.status.is_end)
-    title = say(language, "goals_of", name=plain(profile.agent.name))
+    title = discord_view_sentence(language, "goals_of", name=escape_markdown(profile.agent.name))
     if not seen:
-        return message(embed(title, say(language, "no_goals"), colour=Colour.QUIET))
+        return embeds_message(
+            make_embed(title, discord_view_sentence(language, "no_goals"), colour=Colour.QUIET)
+        )
     told = [(goal, goal_summary(asked.runtime.home.journal, goal)) for goal in seen[:_SHOWN]]
     fields = [_goal_field(asked, goal, figures) for goal, figures in told]
     left = len(seen) - len(told)
-    footer = say(language, "older_goals", count=left) if left else ""
+    footer = discord_view_sentence(language, "older_goals", count=left) if left else ""
     colour = _COLOURS.get(told[0][1].status, Colour.CALM)
-    return message(embed(title, fields=fields, footer=footer, colour=colour))
+    return embeds_message(make_embed(title, fields=fields, footer=footer, colour=colour))
 
 
 def _status(asked: AgentQuery, profile: Profile) -> str:
@@ -130,9 +137,9 @@ def _now(asked: AgentQuery, profile: Profile, presence: Presence | None, now: St
     language = asked.language
     status = _status(asked, profile)
     if status != "active":
-        return term(language, status)
+        return discord_term(language, status)
     if now.action.phase == "approving":
-        return say(language, "waits_for_approval")
+        return discord_view_sentence(language, "waits_for_approval")
     owner = asked.authority(presence) is Authority.OWNER
     if owner and now.action.phase and now.action.summary:
         return one_line(now.action.summary, _TEXT)
@@ -141,7 +148,7 @@ def _now(asked: AgentQuery, profile: Profile, presence: Presence | None, now: St
         doing = goal_progress(asked.runtime, goal, private=owner).current
         if doing is not None:
             return one_line(doing.sentence, _TEXT)
-    return say(language, "works" if now.action.phase else "rests")
+    return discord_view_sentence(language, "works" if now.action.phase else "rests")
 
 
 def _goal(asked: AgentQuery, profile: Profile, goal_id: str | None) -> Goal | None:
@@ -168,12 +175,12 @@ def _may_see(asked: AgentQuery, presence: Presence | None, goal: Goal) -> bool:
 
 
 def _goal_field(asked: AgentQuery, goal: Goal, told: Summary) -> Field:
-    figures = [term(asked.language, told.status.value), f"{told.completion} %"]
+    figures = [discord_term(asked.language, told.status.value), f"{told.completion} %"]
     if told.tasks_total:
         figures.append(f"{told.tasks_over}/{told.tasks_total}")
-    figures.append(moment(goal.ended_at or goal.created_at))
+    figures.append(discord_timestamp(goal.ended_at or goal.created_at))
     rows = [" · ".join(figures), *_tasks(goal)]
-    return f"{goal.id} {one_line(goal.name, _NAME)}", lines(rows, FIELD_VALUE // 2)
+    return f"{goal.id} {one_line(goal.name, _NAME)}", lines_that_fit(rows, FIELD_VALUE // 2)
 
 
 def _tasks(goal: Goal) -> Iterator[str]:

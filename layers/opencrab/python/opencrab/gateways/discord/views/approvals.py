@@ -16,14 +16,14 @@ from opencrab.gateways.discord.text.embeds import (
     Colour,
     Embed,
     Style,
-    button,
-    embed,
-    message,
-    moment,
+    discord_timestamp,
+    embeds_message,
+    escape_markdown,
+    make_button,
+    make_embed,
     one_line,
-    plain,
 )
-from opencrab.gateways.discord.text.view_sentences import say, term
+from opencrab.gateways.discord.text.view_sentences import discord_term, discord_view_sentence
 
 _PAGE = 100
 _NAME, _WHAT, _TOUCHES = 100, 400, 350
@@ -35,23 +35,33 @@ def show_approvals(asked: AgentQuery) -> dict[str, Any]:
     language = asked.language
     found = list(islice(_theirs(asked), ROWS + 1))
     if not found:
-        nothing = say(language, "no_approvals")
-        return message(embed(say(language, "approvals"), nothing, colour=Colour.QUIET))
+        nothing = discord_view_sentence(language, "no_approvals")
+        return embeds_message(
+            make_embed(discord_view_sentence(language, "approvals"), nothing, colour=Colour.QUIET)
+        )
     shown = found[:ROWS]
     embeds = [
         _embed(asked, place, approval, profile)
         for place, (approval, profile) in enumerate(shown, start=1)
     ]
     if len(found) > len(shown):
-        embeds[-1]["footer"] = {"text": say(language, "more_approvals")}
+        embeds[-1]["footer"] = {"text": discord_view_sentence(language, "more_approvals")}
     rows = [
         (
-            button(f"{say(language, 'approve')} {place}", f"oc:ap:{approval.id}:y", Style.YES),
-            button(f"{say(language, 'reject')} {place}", f"oc:ap:{approval.id}:n", Style.NO),
+            make_button(
+                f"{discord_view_sentence(language, 'approve')} {place}",
+                f"oc:ap:{approval.id}:y",
+                Style.YES,
+            ),
+            make_button(
+                f"{discord_view_sentence(language, 'reject')} {place}",
+                f"oc:ap:{approval.id}:n",
+                Style.NO,
+            ),
         )
         for place, (approval, _) in enumerate(shown, start=1)
     ]
-    return message(*embeds, rows=rows)
+    return embeds_message(*embeds, rows=rows)
 
 
 def _theirs(asked: AgentQuery) -> Iterator[tuple[Approval, Profile]]:
@@ -100,14 +110,18 @@ def _embed(asked: AgentQuery, place: int, approval: Approval, profile: Profile) 
     language = asked.language
     told = [f"**{one_line(approval.what, _WHAT)}**"]
     if approval.touches.strip():
-        told.append(f"{say(language, 'touches')}: {one_line(approval.touches, _TOUCHES)}")
+        told.append(
+            f"{discord_view_sentence(language, 'touches')}: {one_line(approval.touches, _TOUCHES)}"
+        )
     told.append(
-        f"{plain(approval.action)} · {term(language, approval.impact.value)}"
-        f" · {moment(approval.created_at)}"
+        f"{escape_markdown(approval.action)} · {discord_term(language, approval.impact.value)}"
+        f" · {discord_timestamp(approval.created_at)}"
     )
     if approval.expires_at is not None:
-        told.append(f"{say(language, 'expires')} {moment(approval.expires_at)}")
+        told.append(
+            f"{discord_view_sentence(language, 'expires')} {discord_timestamp(approval.expires_at)}"
+        )
     if approval.tainted:
-        told.append(f"⚠️ {say(language, 'tainted')}")
+        told.append(f"⚠️ {discord_view_sentence(language, 'tainted')}")
     title = f"{place}. {one_line(profile.agent.name, _NAME)}"
-    return embed(title, "\n".join(told), colour=Colour.WAITING)
+    return make_embed(title, "\n".join(told), colour=Colour.WAITING)

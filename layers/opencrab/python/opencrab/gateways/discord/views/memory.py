@@ -20,14 +20,14 @@ from opencrab.gateways.discord.agent_lookup import AgentQuery, agent_of
 from opencrab.gateways.discord.text.embeds import (
     Colour,
     Field,
-    embed,
-    lines,
-    message,
-    moment,
+    discord_timestamp,
+    embeds_message,
+    escape_markdown,
+    lines_that_fit,
+    make_embed,
     one_line,
-    plain,
 )
-from opencrab.gateways.discord.text.view_sentences import say, term
+from opencrab.gateways.discord.text.view_sentences import discord_term, discord_view_sentence
 from opencrab.ports.memory.search import SearchQuery
 
 _FOUND = 8
@@ -40,12 +40,12 @@ _OPEN = frozenset(Hearing) - {Hearing.PRIVATE}
 _MEMORY_ID = re.compile(r"[A-Za-z0-9_\-]{1,64}")
 
 
-def search(asked: AgentQuery) -> dict[str, Any]:
+def search_memory_view(asked: AgentQuery) -> dict[str, Any]:
     """What fits a query, as far as the asker may hear of it; only owners find what is private."""
     profile, presence = agent_of(asked)
     text, language = str(asked.options.get("query", "")), asked.language
     if not text.strip():
-        raise Invalid(say(language, "blank_query"), field="query")
+        raise Invalid(discord_view_sentence(language, "blank_query"), field="query")
     clearance = _clearance(asked, profile, presence)
     query = SearchQuery(
         text=text,
@@ -54,16 +54,16 @@ def search(asked: AgentQuery) -> dict[str, Any]:
         hearings=frozenset() if clearance.whole else _OPEN,
     )
     found = reading.search_memory(asked.runtime.home, asked.runtime.search, profile.agent.id, query)
-    title = say(language, "found_of", name=plain(profile.agent.name))
+    title = discord_view_sentence(language, "found_of", name=escape_markdown(profile.agent.name))
     asked_for = f"🔎 {one_line(text, _QUOTED)}"
     if not found:
-        nothing = f"{asked_for}\n{say(language, 'found_nothing')}"
-        return message(embed(title, nothing, colour=Colour.QUIET))
+        nothing = f"{asked_for}\n{discord_view_sentence(language, 'found_nothing')}"
+        return embeds_message(make_embed(title, nothing, colour=Colour.QUIET))
     fields = [_search_result_field(asked, each.row) for each in found]
-    return message(embed(title, asked_for, fields=fields))
+    return embeds_message(make_embed(title, asked_for, fields=fields))
 
 
-def forget(asked: AgentQuery) -> dict[str, Any]:
+def forget_view(asked: AgentQuery) -> dict[str, Any]:
     """Forget a memory, or everything of a person; without `confirm` only show what would go."""
     profile, presence = agent_of(asked)
     asked.require_owner(profile, presence)
@@ -97,11 +97,11 @@ def _session(asked: AgentQuery, profile: Profile) -> Session | None:
 
 def _search_result_field(asked: AgentQuery, row: SearchRow) -> Field:
     """What was found, with when and by whom; an owner sees the id that `/memory forget` takes."""
-    head = [term(asked.language, row.kind.value)]
+    head = [discord_term(asked.language, row.kind.value)]
     if row.speaker.strip():
         head.append(one_line(row.speaker, 100))
     told = one_line(row.text, _TEXT)
-    at = "" if row.at == EPOCH else f"\n{moment(row.at)}"
+    at = "" if row.at == EPOCH else f"\n{discord_timestamp(row.at)}"
     named = f" · `{row.ref}`" if row.kind is RowKind.MEMORY and row.ref else ""
     return " · ".join(head), f"{told}{at}{named}"
 
@@ -110,18 +110,18 @@ def _wish(asked: AgentQuery) -> Wish:
     memory, person = asked.options.get("memory"), asked.options.get("person")
     if bool(memory) == bool(person):
         raise Invalid(
-            say(asked.language, "forget_what"),
+            discord_view_sentence(asked.language, "forget_what"),
             field="memory",
-            cure=say(asked.language, "forget_what_cure"),
+            cure=discord_view_sentence(asked.language, "forget_what_cure"),
         )
     if person:
         return Wish(scope=Scope.PERSON, id=f"{KIND}-{person}")
     wanted = str(memory).strip().removeprefix(f"{RowKind.MEMORY}:")
     if not _MEMORY_ID.fullmatch(wanted):
         raise Invalid(
-            say(asked.language, "no_memory_id"),
+            discord_view_sentence(asked.language, "no_memory_id"),
             field="memory",
-            cure=say(asked.language, "no_memory_id_cure"),
+            cure=discord_view_sentence(asked.language, "no_memory_id_cure"),
         )
     return Wish(scope=Scope.MEMORY, id=wanted)
 
@@ -130,17 +130,19 @@ def _preview(asked: AgentQuery, profile: Profile, wish: Wish) -> dict[str, Any]:
     language = asked.language
     lineage = erase.data_lineage(asked.runtime, profile.agent.id, wish)
     fields = [
-        (say(language, "lines"), f"{lineage.lines:,}"),
-        (say(language, "repeated"), f"{lineage.repeated:,}"),
-        (say(language, "turns"), f"{lineage.turns:,}"),
+        (discord_view_sentence(language, "lines"), f"{lineage.lines:,}"),
+        (discord_view_sentence(language, "repeated"), f"{lineage.repeated:,}"),
+        (discord_view_sentence(language, "turns"), f"{lineage.turns:,}"),
         *_name_list_fields(asked, "kept", lineage.kept),
         *_name_list_fields(asked, "files_stay", lineage.files),
         *_name_list_fields(asked, "skills_stay", lineage.skills),
         *_name_list_fields(asked, "schedules_stay", lineage.schedules),
     ]
-    title = say(language, "would_forget", name=plain(profile.agent.name))
-    told = f"{_what(asked, profile, wish)}\n\n{say(language, 'confirm')}"
-    return message(embed(title, told, fields=fields, colour=Colour.WAITING))
+    title = discord_view_sentence(
+        language, "would_forget", name=escape_markdown(profile.agent.name)
+    )
+    told = f"{_what(asked, profile, wish)}\n\n{discord_view_sentence(language, 'confirm')}"
+    return embeds_message(make_embed(title, told, fields=fields, colour=Colour.WAITING))
 
 
 def _erase_and_report(asked: AgentQuery, profile: Profile, wish: Wish) -> dict[str, Any]:
@@ -149,8 +151,8 @@ def _erase_and_report(asked: AgentQuery, profile: Profile, wish: Wish) -> dict[s
     removed = dict.fromkeys(name for each in reports for name in each.removed)
     report = reports[-1]
     fields = [
-        (say(language, "lines"), f"{sum(each.lines for each in reports):,}"),
-        (say(language, "turns"), f"{sum(each.turns for each in reports):,}"),
+        (discord_view_sentence(language, "lines"), f"{sum(each.lines for each in reports):,}"),
+        (discord_view_sentence(language, "turns"), f"{sum(each.turns for each in reports):,}"),
         *_name_list_fields(asked, "kept", tuple(removed)),
         *_name_list_fields(asked, "files_stay", report.files),
         *_name_list_fields(asked, "skills_stay", report.skills),
@@ -158,9 +160,9 @@ def _erase_and_report(asked: AgentQuery, profile: Profile, wish: Wish) -> dict[s
     ]
     key = "forgotten" if report.done else "forgotten_partly"
     colour = Colour.GOOD if report.done else Colour.WAITING
-    told = what if report.done else f"{what}\n\n{say(language, 'forget_again')}"
-    title = say(language, key, name=plain(profile.agent.name))
-    return message(embed(title, told, fields=fields, colour=colour))
+    told = what if report.done else f"{what}\n\n{discord_view_sentence(language, 'forget_again')}"
+    title = discord_view_sentence(language, key, name=escape_markdown(profile.agent.name))
+    return embeds_message(make_embed(title, told, fields=fields, colour=colour))
 
 
 def _reports(asked: AgentQuery, profile: Profile, wish: Wish) -> Iterator[erase.ErasureReport]:
@@ -175,8 +177,10 @@ def _reports(asked: AgentQuery, profile: Profile, wish: Wish) -> Iterator[erase.
 def _what(asked: AgentQuery, profile: Profile, wish: Wish, *, quoted: bool = True) -> str:
     """What is to be forgotten; the words of a memory only while it is still there."""
     if wish.scope is Scope.PERSON:
-        return say(asked.language, "of_person", id=str(wish.id).removeprefix(f"{KIND}-"))
-    named = say(asked.language, "of_memory", id=str(wish.id))
+        return discord_view_sentence(
+            asked.language, "of_person", id=str(wish.id).removeprefix(f"{KIND}-")
+        )
+    named = discord_view_sentence(asked.language, "of_memory", id=str(wish.id))
     if not quoted or asked.runtime.home.facts.get(profile.agent.id, MEMORY, str(wish.id)) is None:
         return named
     memory = MemoryCurator(asked.runtime, profile.agent.id).get(str(wish.id)).memory
@@ -187,5 +191,5 @@ def _name_list_fields(asked: AgentQuery, key: str, names: tuple[str, ...]) -> li
     """A field with some names, if there are any."""
     if not names:
         return []
-    title = f"{say(asked.language, key)} ({len(names)})"
-    return [(title, lines(one_line(name, 150) for name in names))]
+    title = f"{discord_view_sentence(asked.language, key)} ({len(names)})"
+    return [(title, lines_that_fit(one_line(name, 150) for name in names))]

@@ -10,8 +10,15 @@ from opencrab.engine.agents.settings import choose_agent_model
 from opencrab.engine.models.effective_choice import effective_models
 from opencrab.engine.models.preferences import current_preferences
 from opencrab.gateways.discord.agent_lookup import AgentQuery, agent_of
-from opencrab.gateways.discord.text.embeds import Colour, embed, lines, message, one_line, plain
-from opencrab.gateways.discord.text.view_sentences import say, term
+from opencrab.gateways.discord.text.embeds import (
+    Colour,
+    embeds_message,
+    escape_markdown,
+    lines_that_fit,
+    make_embed,
+    one_line,
+)
+from opencrab.gateways.discord.text.view_sentences import discord_term, discord_view_sentence
 
 ALL_USES = "all"
 """What stands for every use that has no model of its own."""
@@ -33,9 +40,9 @@ def set_model(asked: AgentQuery) -> dict[str, Any]:
     wanted = str(asked.options.get("model", "")).strip()
     if not wanted:
         raise Invalid(
-            say(asked.language, "which_model"),
+            discord_view_sentence(asked.language, "which_model"),
             field="model",
-            cure=say(asked.language, "which_model_cure"),
+            cure=discord_view_sentence(asked.language, "which_model_cure"),
         )
     after = choose_agent_model(asked.runtime, profile.agent.id, _use(asked), wanted)
     return _models_message(asked, after, colour=Colour.GOOD, private=True, note="next_turn")
@@ -56,9 +63,11 @@ def _use(asked: AgentQuery) -> Use | None:
         return None
     if wanted not in set(Use):
         raise Invalid(
-            say(asked.language, "no_use", use=wanted[:100]),
+            discord_view_sentence(asked.language, "no_use", use=wanted[:100]),
             field="use",
-            cure=say(asked.language, "uses_are", uses=", ".join((*Use, ALL_USES))),
+            cure=discord_view_sentence(
+                asked.language, "uses_are", uses=", ".join((*Use, ALL_USES))
+            ),
         )
     return Use(wanted)
 
@@ -70,14 +79,17 @@ def _models_message(
     current_preferences(runtime)
     fields = []
     for use, chosen in effective_models(runtime.models, profile.agent).items():
-        rows = [one_line(chosen.model, _NAME), f"-# {term(language, f'by_{chosen.by}')}"]
+        rows = [one_line(chosen.model, _NAME), f"-# {discord_term(language, f'by_{chosen.by}')}"]
         if chosen.problem and private:
             rows.append(f"⚠️ {one_line(chosen.problem, _NAME)}")
-        fields.append((term(language, use.value), lines(rows)))
+        fields.append((discord_term(language, use.value), lines_that_fit(rows)))
     aliases = runtime.models.routing.aliases
-    named = [f"**{plain(name)}** → {one_line(to, _NAME)}" for name, to in sorted(aliases.items())]
+    named = [
+        f"**{escape_markdown(name)}** → {one_line(to, _NAME)}"
+        for name, to in sorted(aliases.items())
+    ]
     if named:
-        fields.append((say(language, "aliases"), lines(named)))
-    title = say(language, "models_of", name=plain(profile.agent.name))
-    told = say(language, note) if note else ""
-    return message(embed(title, told, fields=fields, colour=colour))
+        fields.append((discord_view_sentence(language, "aliases"), lines_that_fit(named)))
+    title = discord_view_sentence(language, "models_of", name=escape_markdown(profile.agent.name))
+    told = discord_view_sentence(language, note) if note else ""
+    return embeds_message(make_embed(title, told, fields=fields, colour=colour))

@@ -16,14 +16,14 @@ from opencrab.gateways.discord.text.embeds import (
     NOTHING,
     Colour,
     Field,
-    embed,
-    lines,
-    message,
-    money,
+    discord_dollars,
+    embeds_message,
+    escape_markdown,
+    lines_that_fit,
+    make_embed,
     one_line,
-    plain,
 )
-from opencrab.gateways.discord.text.view_sentences import say, term
+from opencrab.gateways.discord.text.view_sentences import discord_term, discord_view_sentence
 
 _ROWS = 2_000
 """Calls of each agent that are counted: what is older is left out, and that is said."""
@@ -54,27 +54,40 @@ def show_costs(asked: AgentQuery) -> dict[str, Any]:
     agent = None if seen is None else seen[0].agent
     drawn = budget_limits(asked.runtime, agent).drawn
     fields = [
-        (say(language, "cost"), money(sums.cost)),
-        (say(language, "calls"), f"{sums.calls:,}"),
-        (say(language, "budgets"), lines(_budget(language, each) for each in drawn)),
+        (discord_view_sentence(language, "cost"), discord_dollars(sums.cost)),
+        (discord_view_sentence(language, "calls"), f"{sums.calls:,}"),
+        (
+            discord_view_sentence(language, "budgets"),
+            lines_that_fit(_budget(language, each) for each in drawn),
+        ),
     ]
     fields += _cost_ranking_fields(language, "by_model", sums.models)
     if agent is None:
         fields += _cost_ranking_fields(language, "by_agent", sums.agents)
     if sums.unknown:
-        fields.append((say(language, "unknown_calls"), f"{sums.unknown:,}"))
-    footer = "" if sums.complete else say(language, "not_all_calls", count=f"{_ROWS:,}")
-    whose = say(language, "installation") if agent is None else plain(agent.name)
-    title = say(language, "costs_of", name=whose, period=term(language, period.value))
-    return message(embed(title, fields=fields, footer=footer, colour=_colour(drawn)))
+        fields.append((discord_view_sentence(language, "unknown_calls"), f"{sums.unknown:,}"))
+    footer = (
+        ""
+        if sums.complete
+        else discord_view_sentence(language, "not_all_calls", count=f"{_ROWS:,}")
+    )
+    whose = (
+        discord_view_sentence(language, "installation")
+        if agent is None
+        else escape_markdown(agent.name)
+    )
+    title = discord_view_sentence(
+        language, "costs_of", name=whose, period=discord_term(language, period.value)
+    )
+    return embeds_message(make_embed(title, fields=fields, footer=footer, colour=_colour(drawn)))
 
 
-def freeze(asked: AgentQuery) -> dict[str, Any]:
+def freeze_view(asked: AgentQuery) -> dict[str, Any]:
     """Stop an agent, or all of them, before the next model call; queued work too."""
     return _set_freeze(asked, frozen=True)
 
 
-def unfreeze(asked: AgentQuery) -> dict[str, Any]:
+def unfreeze_view(asked: AgentQuery) -> dict[str, Any]:
     """Let an agent, or all of them, work again."""
     return _set_freeze(asked, frozen=False)
 
@@ -93,9 +106,9 @@ def _period(asked: AgentQuery) -> Period:
     wanted = str(asked.options.get("period") or Period.LAST_MONTH)
     if wanted not in set(Period):
         raise Invalid(
-            say(asked.language, "no_period", period=wanted[:100]),
+            discord_view_sentence(asked.language, "no_period", period=wanted[:100]),
             field="period",
-            cure=say(asked.language, "periods_are", periods=", ".join(Period)),
+            cure=discord_view_sentence(asked.language, "periods_are", periods=", ".join(Period)),
         )
     return Period(wanted)
 
@@ -127,8 +140,8 @@ def _dearest(costs: list[tuple[str, MicroUsd]]) -> tuple[tuple[str, MicroUsd], .
 def _cost_ranking_fields(
     language: Language, key: str, costs: tuple[tuple[str, MicroUsd], ...]
 ) -> list[Field]:
-    rows = [f"{one_line(name, _NAME)}: {money(cost)}" for name, cost in costs]
-    return [(say(language, key), lines(rows))] if rows else []
+    rows = [f"{one_line(name, _NAME)}: {discord_dollars(cost)}" for name, cost in costs]
+    return [(discord_view_sentence(language, key), lines_that_fit(rows))] if rows else []
 
 
 def _budget(language: Language, drawn: BudgetUse) -> str:
@@ -142,8 +155,8 @@ def _budget(language: Language, drawn: BudgetUse) -> str:
     share = _share(drawn)
     full = min(share, _PER_CENT) * _BAR // _PER_CENT
     bar = "▰" * full + "▱" * (_BAR - full)
-    spent = f"{money(drawn.drawn_micro_usd)} / {money(drawn.limit_micro_usd)}"
-    return f"{say(language, name)} {bar} {spent}"
+    spent = f"{discord_dollars(drawn.drawn_micro_usd)} / {discord_dollars(drawn.limit_micro_usd)}"
+    return f"{discord_view_sentence(language, name)} {bar} {spent}"
 
 
 def _share(drawn: BudgetUse) -> int:
@@ -167,13 +180,15 @@ def _set_freeze(asked: AgentQuery, *, frozen: bool) -> dict[str, Any]:
     stopped = freeze_or_unfreeze(
         asked.runtime.home, agent.id if agent else None, frozen=frozen, by=by
     )
-    name = NOTHING if agent is None else plain(agent.name)
+    name = NOTHING if agent is None else escape_markdown(agent.name)
     key = f"{'all' if agent is None else 'agent'}_{'frozen' if frozen else 'unfrozen'}"
     rows = []
     others = [scope for scope in stopped if scope != INSTALLATION]
     if not frozen and INSTALLATION in stopped:
-        rows.append(say(language, "still_frozen"))
+        rows.append(discord_view_sentence(language, "still_frozen"))
     elif not frozen and agent is None and others:
-        rows.append(say(language, "some_frozen", ids=", ".join(others)))
+        rows.append(discord_view_sentence(language, "some_frozen", ids=", ".join(others)))
     colour = Colour.BAD if frozen else Colour.GOOD
-    return message(embed(say(language, key, name=name), "\n".join(rows), colour=colour))
+    return embeds_message(
+        make_embed(discord_view_sentence(language, key, name=name), "\n".join(rows), colour=colour)
+    )

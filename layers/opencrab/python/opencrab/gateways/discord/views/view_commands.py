@@ -14,13 +14,13 @@ ANSWERS: Mapping[str, Handler] = {
     "agent show": agents.show_agent,
     "agent state": agents.show_state,
     "agent goals": agents.show_goals,
-    "memory search": memory.search,
-    "memory forget": memory.forget,
+    "memory search": memory.search_memory_view,
+    "memory forget": memory.forget_view,
     "model list": models.list_models,
     "model set": models.set_model,
     "model reset": models.reset_model,
     "costs": money.show_costs,
-    "freeze": money.freeze,
-    "unfreeze": money.unfreeze,
+    "freeze": money.freeze_view,
+    "unfreeze": money.unfreeze_view,
 }
 """By the command's name, with its subcommand."""

@@ -10,7 +10,7 @@ from opencrab.domain.errors import Conflict
 from opencrab.domain.value import Name, Value
 from opencrab.engine.access.api_keys import create_api_key
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import Strict, routes
+from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, page_list
@@ -18,7 +18,7 @@ from opencrab.gateways.rest.http.view import View
 
 LISTING = "keys"
 
-router = routes("/api/keys", "keys")
+router = routes_below("/api/keys", "keys")
 
 
 class NewKey(Value, defer_build=False):

@@ -17,15 +17,15 @@ from opencrab.engine.agents.settings import change_agent
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.accept_language import preferred_language
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import Strict, routes
+from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import Edit, tag
+from opencrab.gateways.rest.http.etag import Edit, set_etag
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, page_of, place_in
 
 LISTING = "agents"
 
-router = routes("/api/agents", "agents")
+router = routes_below("/api/agents", "agents")
 
 Limit = Annotated[MicroUsd, Field(ge=0, le=10**12)]
 
@@ -178,7 +178,7 @@ def retire_agent(api: Api, _caller: Owner, agent_id: Id) -> AgentView:
 def get_soul(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Soul:
     """An agent's personality."""
     profile = api.runtime.home.agents.get(agent_id)
-    tag(response, profile.agent.version)
+    set_etag(response, profile.agent.version)
     return profile.soul
 
 
@@ -186,7 +186,7 @@ def get_soul(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Sou
 def put_soul(api: Api, _caller: Owner, agent_id: Id, body: Strict[Soul], edit: Edit) -> Soul:
     """Replace an agent's personality; it counts from its next turn on."""
     profile = save_changes(api.runtime, agent_id, edit.version, {}, soul=body)
-    tag(edit.response, profile.agent.version)
+    set_etag(edit.response, profile.agent.version)
     return profile.soul
 
 
@@ -194,7 +194,7 @@ def put_soul(api: Api, _caller: Owner, agent_id: Id, body: Strict[Soul], edit: E
 def get_identity(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Identity:
     """Who an agent is to others."""
     profile = api.runtime.home.agents.get(agent_id)
-    tag(response, profile.agent.version)
+    set_etag(response, profile.agent.version)
     return profile.identity
 
 
@@ -204,7 +204,7 @@ def put_identity(
 ) -> Identity:
     """Replace who an agent is to others; it counts from its next turn on."""
     profile = save_changes(api.runtime, agent_id, edit.version, {}, identity=body)
-    tag(edit.response, profile.agent.version)
+    set_etag(edit.response, profile.agent.version)
     return profile.identity
 
 
@@ -229,5 +229,5 @@ def save_changes(
 
 
 def _view_with_etag(response: Response, profile: Profile) -> AgentView:
-    tag(response, profile.agent.version)
+    set_etag(response, profile.agent.version)
     return AgentView.of(profile)

@@ -16,15 +16,15 @@ from opencrab.engine.models.effective_choice import Effective, effective_models
 from opencrab.engine.models.preferences import current_preferences, require_model_config
 from opencrab.gateways.rest.agents.agents import save_changes
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import Strict, routes
+from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import Edit, tag
+from opencrab.gateways.rest.http.etag import Edit, set_etag
 from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, place_in, unknown_place
 from opencrab.ports.models.model import Models
 
 LISTING = "calls"
 
-router = routes("/api/agents/{agent_id}/llm", "models")
+router = routes_below("/api/agents/{agent_id}/llm", "models")
 
 
 class LlmConfigPut(Value, defer_build=False):
@@ -154,7 +154,7 @@ def _report(api: Api, agent_id: str, query: ReportQuery) -> Report:
 
 def _llm_config_view(models: Models, profile: Profile, response: Response) -> LlmConfigView:
     agent = profile.agent
-    tag(response, profile.agent.version)
+    set_etag(response, profile.agent.version)
     return LlmConfigView(
         **dict(agent.llm),
         model=agent.model,

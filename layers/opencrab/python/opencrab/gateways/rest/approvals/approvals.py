@@ -22,12 +22,12 @@ from opencrab.gateways.rest.http.access import (
     named_only,
     sees_questions,
 )
-from opencrab.gateways.rest.http.body import Strict, routes
+from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, place_in
 
-router = routes("/api/approvals", "approvals")
+router = routes_below("/api/approvals", "approvals")
 
 PATH = "/approve?t="
 """Where links lead, on the same host as the API and outside of it.

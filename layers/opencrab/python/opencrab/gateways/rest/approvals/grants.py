@@ -10,7 +10,7 @@ from opencrab.domain.errors import Invalid
 from opencrab.engine.approvals import grants
 from opencrab.engine.approvals.grants import NewGrant
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import Strict, routes
+from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, page_list
@@ -18,7 +18,7 @@ from opencrab.gateways.rest.http.view import View
 
 LISTING = "grants"
 
-router = routes("/api/agents/{agent_id}/grants", "approvals")
+router = routes_below("/api/agents/{agent_id}/grants", "approvals")
 
 
 class GrantView(View):

@@ -25,7 +25,7 @@ from opencrab.gateways.rest.approvals.signed_link_page import (
     APPROVE,
     DECISION,
     REJECT,
-    asking,
+    approval_page,
     decision_page,
     page_text,
 )
@@ -103,7 +103,7 @@ def _approval_page(runtime: Runtime, link: SignedLink, approval: Approval) -> Re
         decider_of_approval_link(runtime.home.keys, link)
     except Refused:
         return page_text("refused", language, 403)
-    return asking(approval, name, language)
+    return approval_page(approval, name, language)
 
 
 def _agent(agents: Agents, approval: Approval) -> tuple[str, Language]:

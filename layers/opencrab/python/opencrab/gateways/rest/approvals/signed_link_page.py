@@ -38,7 +38,7 @@ _HEADERS = {
 _WORDS = Texts(__file__)
 
 
-def asking(approval: Approval, agent: str, language: Language) -> Response:
+def approval_page(approval: Approval, agent: str, language: Language) -> Response:
     """The question: who asks, what it does, what it touches, and the two answers."""
     rows = (
         ("what", approval.what),

@@ -4,11 +4,11 @@ from fastapi import Response
 
 from opencrab.engine.agents.events import News, Told, record_agent_event
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import Strict, routes
+from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 
-router = routes("/api/agents/{agent_id}", "agents")
+router = routes_below("/api/agents/{agent_id}", "agents")
 
 
 @router.post(

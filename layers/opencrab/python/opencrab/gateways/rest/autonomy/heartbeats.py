@@ -14,16 +14,16 @@ from opencrab.engine.autonomy.heartbeat import heartbeat_log
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.agents.agents import save_changes
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import Strict, routes
+from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import Edit, tag
+from opencrab.gateways.rest.http.etag import Edit, set_etag
 from opencrab.gateways.rest.http.page import Page, Paged, id_in, page_of
 from opencrab.gateways.rest.http.view import View
 from opencrab.ports.documents import Documents
 
 LISTING = "heartbeats"
 
-router = routes("/api/agents/{agent_id}", "agents")
+router = routes_below("/api/agents/{agent_id}", "agents")
 
 
 class HeartbeatPut(Heartbeat, defer_build=False):
@@ -125,12 +125,12 @@ def put_status(
 
 
 def _heartbeat(response: Response, profile: Profile) -> Heartbeat:
-    tag(response, profile.agent.version)
+    set_etag(response, profile.agent.version)
     return profile.agent.heartbeat
 
 
 def _status(runtime: Runtime, response: Response, profile: Profile) -> StatusView:
-    tag(response, profile.agent.version)
+    set_etag(response, profile.agent.version)
     signs = _signs(runtime.home.facts, profile.agent.id)
     in_vain = 0 if signs is None else signs.in_vain
     return StatusView(

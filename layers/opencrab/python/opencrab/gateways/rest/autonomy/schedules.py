@@ -10,15 +10,15 @@ from opencrab.domain.conversation.message import Channel
 from opencrab.domain.value import Value
 from opencrab.engine.autonomy import schedules
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import Strict, routes
+from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import Edit, tag
+from opencrab.gateways.rest.http.etag import Edit, set_etag
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, page_list
 
 LISTING = "schedules"
 
-router = routes("/api/agents/{agent_id}/schedules", "tasks")
+router = routes_below("/api/agents/{agent_id}/schedules", "tasks")
 
 
 class ScheduleView(Value):
@@ -83,7 +83,7 @@ def get_schedule(
 ) -> ScheduleView:
     """One schedule; ETag holds the version of what its owner wrote."""
     found = schedules.find_schedule(api.runtime.home.facts, agent_id, schedule_id)
-    tag(response, found.version)
+    set_etag(response, found.version)
     return ScheduleView.of(found, private=caller.is_owner)
 
 
@@ -95,7 +95,7 @@ def put_schedule(
     changed = schedules.change_schedule(
         api.runtime, agent_id, schedule_id, body, version=edit.version
     )
-    tag(edit.response, changed.version)
+    set_etag(edit.response, changed.version)
     return ScheduleView.of(changed, private=True)
 
 

@@ -26,7 +26,7 @@ from opencrab.engine.turn.admission import admit_message
 from opencrab.gateways.rest.conversation.lines import LinesQuery, LineView, visible_to
 from opencrab.gateways.rest.conversation.replies import Replies, wait_for
 from opencrab.gateways.rest.http.access import Caller, Reader, Talker
-from opencrab.gateways.rest.http.body import Strict, routes
+from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import IdempotentRequest, Repeatable
 from opencrab.gateways.rest.http.page import Page, cursor_of, sequence_in
@@ -34,7 +34,7 @@ from opencrab.gateways.rest.http.page import Page, cursor_of, sequence_in
 LISTING = "lines"
 LONGEST_WAIT = 60
 
-router = routes("/api/sessions/{session_id}/messages", "messages")
+router = routes_below("/api/sessions/{session_id}/messages", "messages")
 
 
 class NewMessage(Value, defer_build=False):

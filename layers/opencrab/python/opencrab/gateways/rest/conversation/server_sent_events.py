@@ -21,13 +21,13 @@ from opencrab.engine.conversation.live import VisibleKinds, collect_visible_line
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.conversation.lines import LAST, LineView, visible_to
 from opencrab.gateways.rest.http.access import Reader
-from opencrab.gateways.rest.http.body import routes
+from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.event_stream import answer, events
+from opencrab.gateways.rest.http.event_stream import event_stream_response, events
 
 _BATCH = 100
 
-router = routes("/api", "messages", takes_json=False)
+router = routes_below("/api", "messages", takes_json=False)
 
 _STREAM = {
     "description": "Events `line` (id: its sequence; data: a line as in GET messages) and `turn` "
@@ -174,7 +174,7 @@ async def session_events(
     after = query.after if last_event_id is None else sequence_of(last_event_id)
     agui = query.format == "agui"
     progress = await run_in_threadpool(_begin, api.runtime, session_id, visible, after, agui=agui)
-    return answer(events(api, session_id, progress, api.within(query.seconds)))
+    return event_stream_response(events(api, session_id, progress, api.within(query.seconds)))
 
 
 def sequence_of(event_id: str) -> int:

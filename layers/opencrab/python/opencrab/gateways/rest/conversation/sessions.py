@@ -19,7 +19,7 @@ from opencrab.engine.agents.creation import NewSession, create_session
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import instruct_session
 from opencrab.gateways.rest.http.access import Caller, Owner, Reader, Talker
-from opencrab.gateways.rest.http.body import Strict, routes
+from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, page_of, place_in
@@ -27,7 +27,7 @@ from opencrab.gateways.rest.http.view import View
 
 LISTING = "sessions"
 
-router = routes("/api/sessions", "sessions")
+router = routes_below("/api/sessions", "sessions")
 
 
 class SessionView(View):

@@ -9,13 +9,13 @@ from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.engine.turn import control
 from opencrab.gateways.rest.http.access import Caller, Owner, Reader, Talker
-from opencrab.gateways.rest.http.body import Strict, routes
+from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.insight.turn_story import StoryView, TurnView
 from opencrab.ports.turn.journal import Journal
 
-router = routes("/api/turns", "turns")
+router = routes_below("/api/turns", "turns")
 
 
 class Cancel(Value, defer_build=False):

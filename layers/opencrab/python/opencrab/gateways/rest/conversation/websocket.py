@@ -26,7 +26,7 @@ from opencrab.domain.identifier import content_hash
 from opencrab.domain.value import Value
 from opencrab.engine.conversation.connections import issue_connection_ticket
 from opencrab.gateways.rest.http.access import Reader, secret_in
-from opencrab.gateways.rest.http.body import routes
+from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.polling import EVERY, Watch
@@ -44,7 +44,7 @@ _BATCH = 50
 _REASON = 120
 _BYTES, _LARGE, _REFUSED, _RESTART, _LATER = 1003, 1009, 1008, 1012, 1013
 
-router = routes("", "messages")
+router = routes_below("", "messages")
 
 
 class SocketConversation(Protocol):
@@ -71,7 +71,7 @@ class TicketView(Value):
     expires_at: datetime
 
 
-def offer(app: FastAPI, talk: Talk | None) -> None:
+def offer_websocket(app: FastAPI, talk: Talk | None) -> None:
     """Let an application hold conversations; without any it has no WebSocket."""
     app.state.talk = talk
     logging.getLogger("uvicorn.error").addFilter(no_refusal)

@@ -22,14 +22,14 @@ from opencrab.gateways.rest.discord.views import (
 )
 from opencrab.gateways.rest.http.accept_language import preferred_language
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import Strict, routes
+from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 
 DOOR = "/discord/interactions"
 """Where Discord sends interactions, on the same host as the API."""
 
-router = routes("/api", "discord")
+router = routes_below("/api", "discord")
 
 _Guild = Annotated[
     Snowflake | None, Query(description="only this server's commands; by default everywhere")

@@ -6,11 +6,11 @@ from opencrab.domain.conversation.session import OBSERVER, Participant, Session,
 from opencrab.domain.discussion.turn_taking import jain_fairness_index
 from opencrab.domain.value import Value
 from opencrab.gateways.rest.http.access import Reader
-from opencrab.gateways.rest.http.body import routes
+from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.view import View
 
-router = routes("/api/sessions", "sessions")
+router = routes_below("/api/sessions", "sessions")
 
 
 class ShareView(View):
@@ -47,10 +47,12 @@ class FairnessView(Value):
 @router.get("/{session_id}/fairness", summary="See how evenly agents spoke")
 def get_fairness(api: Api, _caller: Reader, session_id: Id) -> FairnessView:
     """Turns, speeches and characters of each agent, and one index for all of them."""
-    return fairness(api.runtime.home.sessions.get(session_id), api.runtime.clock.now())
+    return session_fairness_statistics(
+        api.runtime.home.sessions.get(session_id), api.runtime.clock.now()
+    )
 
 
-def fairness(session: Session, now: datetime) -> FairnessView:
+def session_fairness_statistics(session: Session, now: datetime) -> FairnessView:
     """The statistics of a session; who left is not counted any more."""
     until = session.updated_at if session.status is SessionStatus.ENDED else now
     said = sum(each.characters for each in session.participants)

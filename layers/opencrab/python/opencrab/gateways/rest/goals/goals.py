@@ -26,15 +26,15 @@ from opencrab.gateways.rest.agents.agents import save_changes
 from opencrab.gateways.rest.goals.task_views import find_goal
 from opencrab.gateways.rest.goals.tasks import Reason
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import Strict, routes
+from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import Edit, tag
+from opencrab.gateways.rest.http.etag import Edit, set_etag
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, place_in
 
 LISTING = "goals"
 
-router = routes("/api/agents/{agent_id}", "tasks")
+router = routes_below("/api/agents/{agent_id}", "tasks")
 
 
 class Purpose(Value, defer_build=False):
@@ -219,5 +219,5 @@ def get_goal(
 
 
 def _purpose(response: Response, profile: Profile) -> PurposeView:
-    tag(response, profile.agent.version)
+    set_etag(response, profile.agent.version)
     return PurposeView(purpose=profile.agent.purpose)

@@ -9,14 +9,14 @@ from opencrab.engine.goals import instructions as tasks
 from opencrab.engine.goals.pausing import stored_goal
 from opencrab.gateways.rest.goals.goals import PlannedView
 from opencrab.gateways.rest.http.access import Reader
-from opencrab.gateways.rest.http.body import routes
+from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import Page, Paged, page_of, place_in
 from opencrab.ports.documents import Documents
 
 LISTING = "plans"
 
-router = routes("/api/agents/{agent_id}", "tasks")
+router = routes_below("/api/agents/{agent_id}", "tasks")
 
 
 class GivenUpView(Value):

@@ -18,14 +18,14 @@ from opencrab.engine.goals.pausing import stored_goal
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.goals.task_views import find_goal, front_of, task_view
 from opencrab.gateways.rest.http.access import Caller, Reader
-from opencrab.gateways.rest.http.body import routes
+from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.event_stream import answer, events
+from opencrab.gateways.rest.http.event_stream import event_stream_response, events
 from opencrab.gateways.rest.http.polling import POLL_SECONDS
 
 _EVENT_ID = 16
 
-router = routes("/api/agents/{agent_id}/tasks", "tasks", takes_json=False)
+router = routes_below("/api/agents/{agent_id}/tasks", "tasks", takes_json=False)
 
 _STREAM = {
     "description": "Events `progress` (id: a mark of its content; data: the task as in GET), the "
@@ -114,4 +114,6 @@ async def task_events(
     view = TaskFollower(api.runtime, goal, caller, seen=last_event_id or "", once=once)
     seconds = api.within(query.seconds)
     # A model call or an action that begins wakes nobody, so it is looked for.
-    return answer(events(api, goal.session_id, view, seconds, look_seconds=POLL_SECONDS))
+    return event_stream_response(
+        events(api, goal.session_id, view, seconds, look_seconds=POLL_SECONDS)
+    )

@@ -23,7 +23,7 @@ from opencrab.gateways.rest.goals.task_views import (
     task_view,
 )
 from opencrab.gateways.rest.http.access import Caller, Reader, Talker
-from opencrab.gateways.rest.http.body import Strict, routes
+from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import IdempotentRequest, Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, page_of, place_in
@@ -31,7 +31,7 @@ from opencrab.gateways.rest.http.page import Page, Paged, page_of, place_in
 LISTING = "tasks"
 _MICRO = 1_000_000
 
-router = routes("/api/agents/{agent_id}/tasks", "tasks")
+router = routes_below("/api/agents/{agent_id}/tasks", "tasks")
 
 
 def _not_blank(text: str) -> str:

@@ -81,7 +81,7 @@ def secret_in(headers: Iterable[tuple[bytes, bytes]]) -> str:
     return secret.decode("latin-1")
 
 
-def identify(keys: Keys, headers: Iterable[tuple[bytes, bytes]], secret: str) -> Caller:
+def identify_caller(keys: Keys, headers: Iterable[tuple[bytes, bytes]], secret: str) -> Caller:
     """The caller behind a secret; one read of the store. Raises Unauthenticated."""
     from_terminal = any(name == _CLIENT and value == b"cli" for name, value in headers)
     source = Source.CLI if from_terminal else Source.REST

@@ -159,7 +159,7 @@ class JsonRoute(APIRoute):
         return checked
 
 
-def routes(prefix: str, tag: str, *, takes_json: bool = True) -> APIRouter:
+def routes_below(prefix: str, tag: str, *, takes_json: bool = True) -> APIRouter:
     """Routes below an address and under a heading; a function's name is its operation's id."""
     return APIRouter(
         prefix=prefix,

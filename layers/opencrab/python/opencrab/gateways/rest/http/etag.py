@@ -26,7 +26,7 @@ def version_in(if_match: str | None) -> int | None:
     return int(found[1]) if found else _NEVER
 
 
-def tag(response: Response, version: int) -> None:
+def set_etag(response: Response, version: int) -> None:
     """Say which version is shown."""
     response.headers["ETag"] = f'"{version}"'
 

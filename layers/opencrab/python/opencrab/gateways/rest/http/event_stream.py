@@ -27,7 +27,7 @@ class Follower(Protocol):
         """Everything that happened since the last look, as events; raises OpenCrabError."""
 
 
-def answer(stream: AsyncIterator[str]) -> StreamingResponse:
+def event_stream_response(stream: AsyncIterator[str]) -> StreamingResponse:
     """A stream as an answer that no proxy keeps or collects."""
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(stream, headers=headers, media_type="text/event-stream")

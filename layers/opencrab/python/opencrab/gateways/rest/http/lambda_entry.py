@@ -24,7 +24,7 @@ def load_quickly() -> None:
         del BaseModel.model_config["defer_build"]
 
 
-def answering(app: ASGIApp) -> Answer:
+def http_event_handler(app: ASGIApp) -> Answer:
     """What the function behind the HTTP API does with an event; the stage's name is no path."""
 
     async def addressed(scope: Scope, receive: Receive, send: Send) -> None:

@@ -37,7 +37,7 @@ _TAGS = {
 _RESPONSE = "Problem"
 
 
-def document(app: FastAPI) -> dict[str, Any]:
+def openapi_document(app: FastAPI) -> dict[str, Any]:
     """The document of an application's routes."""
     made = get_openapi(
         title="OpenCrab",
@@ -66,9 +66,9 @@ def document(app: FastAPI) -> dict[str, Any]:
     return made
 
 
-def text(app: FastAPI) -> str:
+def openapi_text(app: FastAPI) -> str:
     """The document as the file keeps it."""
-    return json.dumps(document(app), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    return json.dumps(openapi_document(app), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def _with_problems(operation: dict[str, Any], *, needs_key: bool) -> None:

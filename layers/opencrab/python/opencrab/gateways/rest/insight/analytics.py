@@ -15,13 +15,13 @@ from opencrab.engine.insight.memory_analytics import MemoryAnalytics
 from opencrab.engine.insight.skill_analytics import SkillAnalytics
 from opencrab.engine.memory.reading import GraphCursor
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import routes
+from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import Paged, cursor_of, place_in, unknown_place
 
 RELATIONS = "relations"
 
-router = routes("/api/agents/{agent_id}/analytics", "analytics")
+router = routes_below("/api/agents/{agent_id}/analytics", "analytics")
 
 _PLACE = re.compile(r"(node|edge)/([A-Za-z0-9_\-.]{0,200})")
 

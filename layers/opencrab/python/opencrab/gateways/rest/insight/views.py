@@ -13,7 +13,7 @@ from opencrab.engine.insight.agent_state import State, agent_state_report
 from opencrab.engine.insight.panes import Pane, insight_panes
 from opencrab.engine.insight.vitals import Vitals, agent_vitals
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import routes
+from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import cursor_of, place_in
 
@@ -23,7 +23,7 @@ NEXT = "X-OpenCrab-Next-Cursor"
 
 JSON_LINES = "application/x-ndjson"
 
-router = routes("/api/agents/{agent_id}", "agents")
+router = routes_below("/api/agents/{agent_id}", "agents")
 
 _EVENTS: dict[int | str, dict[str, Any]] = {
     200: {

@@ -11,10 +11,10 @@ from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.value import Identifier, Value
 from opencrab.engine.agents.settings import freeze_or_unfreeze
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import Strict, routes
+from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api
 
-router = routes("/api", "state")
+router = routes_below("/api", "state")
 
 
 class Health(Value):

@@ -10,14 +10,14 @@ from opencrab.engine.learning import changes, proposals
 from opencrab.engine.learning.experience_changes import texts_of_experience_change
 from opencrab.engine.learning.nightly import run as night
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import Strict, routes
+from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, id_in, page_of
 
 LISTING = "changes"
 
-router = routes("/api/agents/{agent_id}", "analytics")
+router = routes_below("/api/agents/{agent_id}", "analytics")
 
 
 class RunBody(Value, defer_build=False):

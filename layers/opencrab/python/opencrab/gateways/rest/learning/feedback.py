@@ -11,13 +11,13 @@ from opencrab.domain.value import Text, Value
 from opencrab.engine.learning import feedback
 from opencrab.engine.learning.feedback import REMARK_CHARACTERS, Thumbs
 from opencrab.gateways.rest.http.access import Caller, Talker
-from opencrab.gateways.rest.http.body import Strict, routes
+from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.view import View
 from opencrab.ports.home import Home
 
-router = routes("/api/turns", "turns")
+router = routes_below("/api/turns", "turns")
 
 
 class Feedback(Value, defer_build=False):

@@ -7,7 +7,7 @@ from datetime import datetime
 from opencrab.engine.agents import working_memory
 from opencrab.engine.memory import beliefs_and_peers, reading
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import routes
+from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import Page, Paged, id_in, page_of, place_in, unknown_place
 from opencrab.gateways.rest.http.view import View
@@ -15,7 +15,7 @@ from opencrab.gateways.rest.memory.views import EXPERIENCES, ExperienceView, Imp
 
 BELIEFS, PEERS = "beliefs", "peers"
 
-router = routes("/api/agents/{agent_id}", "memory")
+router = routes_below("/api/agents/{agent_id}", "memory")
 
 _PLACE = re.compile(r"([0-9.e\-]{1,30})/([A-Za-z0-9_\-.]{1,200})")
 

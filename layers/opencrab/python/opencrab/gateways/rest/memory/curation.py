@@ -12,16 +12,16 @@ from opencrab.domain.memory.write_policy import Ruling
 from opencrab.domain.value import Value
 from opencrab.engine.memory.curation import MemoryChange, MemoryCurator, NewMemory, StoredMemory
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import Strict, routes
+from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import Edit, IfMatch, tag, version_in
+from opencrab.gateways.rest.http.etag import Edit, IfMatch, set_etag, version_in
 from opencrab.gateways.rest.http.idempotency import REPLAYED, Repeatable
 from opencrab.gateways.rest.http.page import Page, PageQuery, cursor_of, id_in
 from opencrab.gateways.rest.http.view import View
 
 LISTING = "memories"
 
-router = routes("/api/agents/{agent_id}/memory/curated", "memory")
+router = routes_below("/api/agents/{agent_id}/memory/curated", "memory")
 
 
 async def _memories(api: Api, caller: Owner, agent_id: Id) -> MemoryCurator:
@@ -142,5 +142,5 @@ def delete_memory(memories: Deciding, memory_id: Id, if_match: IfMatch = None) -
 
 
 def _view_with_etag(response: Response, kept: StoredMemory) -> MemoryView:
-    tag(response, kept.version)
+    set_etag(response, kept.version)
     return MemoryView.of(kept.memory)

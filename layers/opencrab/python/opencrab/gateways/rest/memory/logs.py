@@ -10,14 +10,14 @@ from opencrab.domain.conversation.session import Hearing, SessionStatus
 from opencrab.engine.memory import reading
 from opencrab.gateways.rest.conversation.lines import LAST, LineView, Sequence
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import routes
+from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import Page, Paged, PageQuery, cursor_of, id_in, sequence_in
 from opencrab.gateways.rest.http.view import View
 
 LISTING, LINES = "memory-sessions", "memory-lines"
 
-router = routes("/api/agents/{agent_id}/memory/sessions", "memory")
+router = routes_below("/api/agents/{agent_id}/memory/sessions", "memory")
 
 
 class LogQuery(PageQuery, defer_build=False):

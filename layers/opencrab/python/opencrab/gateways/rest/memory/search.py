@@ -12,14 +12,14 @@ from opencrab.domain.text.query import LONGEST_QUESTION
 from opencrab.domain.value import Identifier, Name, Text, Value
 from opencrab.engine.memory import reading
 from opencrab.gateways.rest.http.access import Caller, Talker
-from opencrab.gateways.rest.http.body import Strict, routes
+from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.timestamps import Moment
 from opencrab.ports.home import Home
 from opencrab.ports.memory.search import MOST_FOUND, Search, SearchHit, SearchQuery
 
-router = routes("/api/agents/{agent_id}/memory", "memory")
+router = routes_below("/api/agents/{agent_id}/memory", "memory")
 
 
 class MemorySearch(Value, defer_build=False):

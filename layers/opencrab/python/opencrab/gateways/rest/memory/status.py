@@ -5,11 +5,11 @@ from opencrab.engine.memory.compaction.turn import retry_compaction
 from opencrab.engine.memory.reading import session_known_to_agent
 from opencrab.engine.memory.status import MemoryStatus, memory_status
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import routes
+from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 
-router = routes("/api/agents/{agent_id}/memory", "memory")
+router = routes_below("/api/agents/{agent_id}/memory", "memory")
 
 
 class RetryBody(Value, defer_build=False):

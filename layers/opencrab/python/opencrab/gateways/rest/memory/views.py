@@ -16,7 +16,7 @@ from opencrab.domain.value import Value
 from opencrab.engine.memory import reading
 from opencrab.engine.memory.reading import GraphCursor
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import routes
+from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import (
     Page,
@@ -32,7 +32,7 @@ from opencrab.gateways.rest.http.view import View
 IMPRESSIONS, GRAPH = "impressions", "graph"
 EXPERIENCES, SUMMARIES = "experiences", "summaries"
 
-router = routes("/api/agents/{agent_id}/memory", "memory")
+router = routes_below("/api/agents/{agent_id}/memory", "memory")
 
 _SUMMARY = r"S[1-9][0-9]{0,8}"
 _PLACE = re.compile(r"(node|edge)/([A-Za-z0-9_\-.]{0,200})")

@@ -19,15 +19,15 @@ from opencrab.engine.models.preferences import (
     require_provider_directory,
 )
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import Strict, routes
+from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api
-from opencrab.gateways.rest.http.etag import Edit, tag
+from opencrab.gateways.rest.http.etag import Edit, set_etag
 from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, place_in
 from opencrab.gateways.rest.http.view import View
 
 LISTING = "models"
 
-router = routes("/api/llm", "models")
+router = routes_below("/api/llm", "models")
 
 
 class ModelsQuery(PageQuery, defer_build=False):
@@ -130,7 +130,7 @@ def list_models(
 def get_prices(api: Api, _caller: Owner, response: Response) -> PricesView:
     """The prices that were taken over, each with its day; ETag as that of the aliases."""
     stored = current_preferences(api.runtime)
-    tag(response, stored.version)
+    set_etag(response, stored.version)
     return PricesView(prices=stored.preferences.prices)
 
 
@@ -143,7 +143,7 @@ def put_prices(api: Api, _caller: Owner, body: Strict[PricesPut], edit: Edit) ->
     saved, refused = change_model_prices(
         api.runtime, body.prices, allow_lower=body.allow_lower, version=edit.version
     )
-    tag(edit.response, saved.version)
+    set_etag(edit.response, saved.version)
     return TakenPricesView(prices=saved.preferences.prices, refused=dict(refused))
 
 
@@ -175,7 +175,7 @@ def put_fallback(api: Api, _caller: Owner, body: Strict[FallbackPut], edit: Edit
 
 def _aliases(api: Api, response: Response) -> AliasesView:
     stored = current_preferences(api.runtime)
-    tag(response, stored.version)
+    set_etag(response, stored.version)
     routing, changed = api.runtime.models.routing, stored.preferences.aliases
     return AliasesView(
         aliases=routing.aliases if changed is None else changed,
@@ -186,7 +186,7 @@ def _aliases(api: Api, response: Response) -> AliasesView:
 
 def _fallback(api: Api, response: Response) -> FallbackView:
     stored = current_preferences(api.runtime)
-    tag(response, stored.version)
+    set_etag(response, stored.version)
     usable, changed = api.runtime.models.routing.fallback, stored.preferences.fallback
     return FallbackView(
         fallback=usable if changed is None else changed, usable=usable, configured=changed is None

@@ -17,16 +17,16 @@ from opencrab.engine.models.preferences import (
     require_provider_directory,
 )
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import Strict, routes
+from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api
-from opencrab.gateways.rest.http.etag import Edit, tag
+from opencrab.gateways.rest.http.etag import Edit, set_etag
 from opencrab.gateways.rest.http.page import Page, Paged, page_of, place_in
 from opencrab.gateways.rest.http.view import View
 
 LISTING = "providers"
 HEALTH_SECONDS = 5.0
 
-router = routes("/api/llm/providers", "models")
+router = routes_below("/api/llm/providers", "models")
 
 Named = Annotated[ProviderName, Path()]
 Key = Annotated[str, StringConstraints(pattern=r"^[!-~]*$", max_length=8_192)]
@@ -86,7 +86,7 @@ def list_providers(
 ) -> Page[ProviderView]:
     """Every provider in order of its name, set up or not; ETag as that of the aliases."""
     after = place_in(LISTING, query.cursor) or ""
-    tag(response, current_preferences(api.runtime).version)
+    set_etag(response, current_preferences(api.runtime).version)
     known = sorted(
         require_provider_directory(api.runtime.directory).providers(), key=lambda state: state.name
     )
@@ -101,7 +101,7 @@ def put_provider(
 ) -> ProviderView:
     """Change a provider's settings and key; they count from the next model call on."""
     saved = change_provider(api.runtime, name, body.changes(), key=body.key, version=edit.version)
-    tag(edit.response, saved.version)
+    set_etag(edit.response, saved.version)
     states = require_provider_directory(api.runtime.directory).providers()
     return ProviderView.of(next(state for state in states if state.name == name))
 

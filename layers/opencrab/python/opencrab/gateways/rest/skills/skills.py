@@ -22,15 +22,15 @@ from opencrab.domain.skills.skill import (
 from opencrab.domain.value import Language, Name, Text, Value
 from opencrab.engine.skills.owner import SkillOwner, SkillState
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import Strict, routes
+from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import Edit, IfMatch, tag, version_in
+from opencrab.gateways.rest.http.etag import Edit, IfMatch, set_etag, version_in
 from opencrab.gateways.rest.http.idempotency import IdempotentRequest, Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, page_list
 
 LISTING = "skills"
 
-router = routes("/api/agents/{agent_id}/skills", "skills")
+router = routes_below("/api/agents/{agent_id}/skills", "skills")
 
 _APPROVED = frozenset({SkillStatus.CANDIDATE, SkillStatus.ACTIVE, SkillStatus.DISABLED})
 _RESTORED = _APPROVED | {SkillStatus.QUARANTINED}
@@ -237,7 +237,7 @@ def _language(keeper: SkillOwner) -> Language:
 
 def _view_with_etag(response: Response, keeper: SkillOwner, kept: SkillState) -> SkillView:
     if isinstance(kept.skill, AcquiredSkill):
-        tag(response, kept.skill.version)
+        set_etag(response, kept.skill.version)
     return _view(kept, _language(keeper))
 
 

@@ -11,7 +11,7 @@ from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.value import Value
 from opencrab.domain.workspace.path import workspace_path
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import BYTES_BODY, Bytes, routes
+from opencrab.gateways.rest.http.body import BYTES_BODY, Bytes, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, place_in
 from opencrab.gateways.rest.http.view import View
@@ -20,7 +20,7 @@ from opencrab.ports.workspace.files import ABSENT
 
 LISTING = "files"
 
-router = routes("/api/agents/{agent_id}", "workspace", takes_json=False)
+router = routes_below("/api/agents/{agent_id}", "workspace", takes_json=False)
 
 _FILE: dict[str, Any] = {
     "description": "The file's bytes: text/plain when they are UTF-8. ETag holds its version.",
