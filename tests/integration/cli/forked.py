@@ -17,8 +17,28 @@ from opencrab.bootstrap import main
 LOADED = (
     "opencrab.bootstrap.local.command",
     "opencrab.gateways.cli.app",
+    "opencrab.adapters.system_clock",
+    "opencrab.bootstrap.discord.relay",
+    "opencrab.bootstrap.local.simulation",
+    "opencrab.gateways.cli.connection.address",
+    "opencrab.gateways.cli.connection.client",
+    "opencrab.gateways.cli.conversation.script_chat",
+    "opencrab.gateways.cli.goals.task_follow",
+    "opencrab.gateways.cli.terminal.exchange",
+    "opencrab.gateways.cli.terminal.tables",
+    "certifi",
+    "csv",
+    "encodings.idna",
+    "httpcore",
     "httpx",
+    "importlib.metadata",
+    "importlib.resources.readers",
+    "pydantic.fields",
+    "pydantic.main",
+    "pydantic.type_adapter",
+    "pydantic.types",
     "rich.console",
+    "typer._adapters",
 )
 """What a command loads sooner or later. None of it looks at the environment."""
 
