@@ -14,4 +14,4 @@ gc.enable()
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Answer one invocation, of the schedule."""
-    return _worker.nightfall(event, context)
+    return _worker.run_nightly(event, context)

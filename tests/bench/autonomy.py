@@ -33,7 +33,7 @@ from opencrab.domain.value import Language
 from opencrab.engine.autonomy.heartbeat_decision import agents_own_session
 from opencrab.engine.goals.queue import OPENCRAB
 from opencrab.engine.turn.admission import admit_message
-from opencrab.engine.turn.observe import observe
+from opencrab.engine.turn.observe import observe_turn
 from opencrab.engine.turn.prompt.surroundings_text import WakingMoment, render_surroundings
 from opencrab.engine.turn.prompt_cache import Surroundings
 from tests.bench.turns import cpu_ms
@@ -187,7 +187,7 @@ def load(world: World) -> tuple[float, int]:
     )
 
     def loaded(runtime: Any) -> None:
-        around = observe(runtime, turn, Transcript()).prompt.around
+        around = observe_turn(runtime, turn, Transcript()).prompt.around
         assert around is not None
         assert (len(around.goals), len(around.events)) == (OPEN_GOALS, EVENTS)
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.turn.transcript import Transcript
-from opencrab.engine.turn.observe import observe
+from opencrab.engine.turn.observe import observe_turn
 from opencrab.engine.turn.prompt.request import build_model_request
 from opencrab.ports.turn.journal import StepBoundary
 from tests.bench.world import World
@@ -96,7 +96,7 @@ def prompt_bytes(world: World) -> int:
     """Bytes of prompt and action schemas that stand before the user's words."""
     session_id = world.session(world.agent("蟹"))
     turn = world.say(session_id)[0]
-    work = observe(world.runtime, turn, Transcript())
+    work = observe_turn(world.runtime, turn, Transcript())
     model = world.runtime.models.get(None)
     request = build_model_request(
         work, model.info, CallOptions(), work.look(StepBoundary(None, ()))

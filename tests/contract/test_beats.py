@@ -73,8 +73,8 @@ def test_a_beat_is_done_once_and_comes_again_when_it_was_given_back(
 
 
 def test_a_beat_may_be_buried(home: Home) -> None:
-    home.beats.bury(JAPANESE, group="hana", reason="no such agent")
-    assert home.beats.dead(9) == ((JAPANESE, "no such agent"),)
+    home.beats.dead_letter(JAPANESE, group="hana", reason="no such agent")
+    assert home.beats.list_dead_letters(9) == ((JAPANESE, "no such agent"),)
 
 
 @pytest.mark.parametrize("seconds", [-1, LONGEST_DELAY_SECONDS + 1])

@@ -188,16 +188,16 @@ def test_a_message_that_is_done_is_not_given_back(queue: Queue) -> None:
 def test_dead_letters_are_kept_newest_first(queue: Queue, clock: FakeClock) -> None:
     for number, reason in enumerate(("壊れた", "broken", "三回失敗")):
         clock.advance(1)
-        queue.bury(f"letter {number}", group="g", reason=reason)
-    assert queue.dead(2) == (("letter 2", "三回失敗"), ("letter 1", "broken"))
-    assert len(queue.dead(10)) == 3
+        queue.dead_letter(f"letter {number}", group="g", reason=reason)
+    assert queue.list_dead_letters(2) == (("letter 2", "三回失敗"), ("letter 1", "broken"))
+    assert len(queue.list_dead_letters(10)) == 3
     assert take(queue) is None
 
 
 def test_two_equal_letters_at_one_moment_are_both_kept(queue: Queue) -> None:
-    queue.bury("letter", group="g", reason="同じ")
-    queue.bury("letter", group="g", reason="同じ")
-    assert queue.dead(10) == (("letter", "同じ"), ("letter", "同じ"))
+    queue.dead_letter("letter", group="g", reason="同じ")
+    queue.dead_letter("letter", group="g", reason="同じ")
+    assert queue.list_dead_letters(10) == (("letter", "同じ"), ("letter", "同じ"))
 
 
 def test_eight_workers_get_eight_groups_and_no_message_twice(queue: Queue) -> None:

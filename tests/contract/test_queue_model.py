@@ -121,7 +121,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_buried_by_itself(self) -> None:
-        assert self._queue.dead(1) == ()
+        assert self._queue.list_dead_letters(1) == ()
 
     def _heads(self) -> dict[str, Waiting]:
         return {group: waiting[0] for group, waiting in self._groups.items() if waiting}

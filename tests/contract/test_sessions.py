@@ -86,35 +86,35 @@ def test_a_page_shows_sessions_as_they_are_now(home: Home) -> None:
 
 def test_who_takes_a_seat_is_there_for_everybody(home: Home) -> None:
     home.sessions.create(session("s1", "hana"))
-    seated = home.sessions.seat("s1", ("hana", "ken"), later(60))
+    seated = home.sessions.set_participants("s1", ("hana", "ken"), later(60))
     assert (seated.agent_ids, seated.updated_at) == (("hana", "ken"), later(60))
     assert home.sessions.get("s1") == seated
-    left = home.sessions.seat("s1", ("ken",), later(90))
+    left = home.sessions.set_participants("s1", ("ken",), later(90))
     assert home.sessions.get("s1") == left
     assert (left.agent_ids, left.ever_ids) == (("ken",), ("ken", "hana"))
-    assert home.sessions.seat("s1", ("ken", "hana"), later(120)).left == ()
+    assert home.sessions.set_participants("s1", ("ken", "hana"), later(120)).left == ()
 
 
 def test_the_same_seats_again_change_nothing(home: Home) -> None:
     home.sessions.create(session("s1", "hana"))
-    seated = home.sessions.seat("s1", ("hana", "ken"), later(60))
-    assert home.sessions.seat("s1", ("hana", "ken"), later(120)) == seated
+    seated = home.sessions.set_participants("s1", ("hana", "ken"), later(60))
+    assert home.sessions.set_participants("s1", ("hana", "ken"), later(120)) == seated
     assert home.sessions.get("s1") == seated
 
 
 def test_nobody_takes_a_seat_where_there_is_none(home: Home) -> None:
     with pytest.raises(NotFound, match="nowhere"):
-        home.sessions.seat("nowhere", ("hana",), NOW)
+        home.sessions.set_participants("nowhere", ("hana",), NOW)
     home.sessions.create(session("s1", "hana"))
     ended = home.sessions.end("s1", NOW)
     with pytest.raises(Conflict, match="s1"):
-        home.sessions.seat("s1", ("hana", "ken"), later(60))
+        home.sessions.set_participants("s1", ("hana", "ken"), later(60))
     assert home.sessions.get("s1") == ended
 
 
 def test_eight_who_seat_the_same_at_once_agree(home: Home) -> None:
     home.sessions.create(session("s1", "hana"))
-    answers = at_once(8, lambda _: home.sessions.seat("s1", ("hana", "ken"), later(60)))
+    answers = at_once(8, lambda _: home.sessions.set_participants("s1", ("hana", "ken"), later(60)))
     assert {answer.agent_ids for answer in answers} == {("hana", "ken")}
     assert home.sessions.get("s1").agent_ids == ("hana", "ken")
 
@@ -123,7 +123,7 @@ def test_a_turn_that_closes_meanwhile_unseats_nobody(home: Home) -> None:
     turn = running(home)
     before = home.sessions.get(turn.session_id)
     together = (*before.agent_ids, "newcomer")
-    home.sessions.seat(turn.session_id, together, later(60))
+    home.sessions.set_participants(turn.session_id, together, later(60))
     spoke = SessionChange(agent_id=turn.agent_id, spoke_at=later(70))
     home.journal.commit(ending(turn, session=spoke))
     after = home.sessions.get(turn.session_id)

@@ -264,11 +264,11 @@ def test_the_words_of_a_judgement_are_taken_away_and_its_marks_stay(home: Home) 
     judged = home.usage.judge("hana", usage_row(1).id, GRADE)
     for _ in range(2):
         for row in (judged, usage_row(2)):
-            home.usage.unsay("hana", row.id)
+            home.usage.redact_evaluation("hana", row.id)
         assert home.usage.rows("hana") == (usage_row(2), judged.replaced(self_evaluation=None))
     for row_id in (*NO_IDS, usage_row(3).id):
         with pytest.raises(NotFound):
-            home.usage.unsay("hana", row_id)
+            home.usage.redact_evaluation("hana", row_id)
 
 
 def test_of_those_who_judge_at_the_same_time_one_is_heard(home: Home) -> None:

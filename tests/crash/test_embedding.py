@@ -62,7 +62,7 @@ def test_a_worker_that_dies_is_charged_in_full_at_most(
                 turn = home.journal.header(turn_id)
                 assert turn.status.is_end, point
                 assert turn.allowance == 0, point
-        assert home.compactions.dead(10) == (), point
+        assert home.compactions.list_dead_letters(10) == (), point
         ended = [at.house.turn(row.turn_id).status for row in rows]
         assert set(ended) <= {TurnStatus.COMPLETED, TurnStatus.FAILED}, point
         assert all(

@@ -43,7 +43,7 @@ def left(build: Build) -> House:
             text, f"m{number}", sender=hanako, principal_id="hanako", authority=Authority.USER
         )
         house.work()
-    house.home.sessions.seat("s", ("kai",), house.clock.now())
+    house.home.sessions.set_participants("s", ("kai",), house.clock.now())
     return house
 
 
@@ -73,7 +73,7 @@ def test_who_left_forgets_what_they_heard(left: House, tmp_path: Path, wish: Wis
 
 @by_scope
 def test_who_came_back_forgets_it_too(left: House, tmp_path: Path, wish: Wish) -> None:
-    back = left.home.sessions.seat("s", ("kai", "crab"), left.clock.now())
+    back = left.home.sessions.set_participants("s", ("kai", "crab"), left.clock.now())
     assert back.ever_ids == ("kai", "crab")
     assert erase_data(left.runtime, "crab", wish).done
     assert occurrences(left, tmp_path, SAID, AGAIN) == []
@@ -94,11 +94,13 @@ def test_who_left_carries_away_what_they_heard(left: House) -> None:
 
 
 def test_an_index_of_who_left_knows_what_they_heard(left: House) -> None:
-    rows = [row.text for batch in past(left).news("crab", IndexProgress()) for row in batch.rows]
+    rows = [
+        row.text for batch in past(left).new_batches("crab", IndexProgress()) for row in batch.rows
+    ]
     assert SAID in rows
     assert erase_data(left.runtime, "crab", WISHES[0]).done
-    batches = list(past(left).news("crab", IndexProgress()))
+    batches = list(past(left).new_batches("crab", IndexProgress()))
     assert not [row for batch in batches for row in batch.rows if SAID in row.text]
     marked = [mark for batch in batches for _, mark in batch.marks]
     assert {each.session_id for mark in marked for each in mark.lines} == {"s"}
-    assert list(past(left).news("squid", IndexProgress())) == []
+    assert list(past(left).new_batches("squid", IndexProgress())) == []

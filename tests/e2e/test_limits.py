@@ -10,7 +10,7 @@ from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules
-from opencrab.engine.turn.observe import observe
+from opencrab.engine.turn.observe import observe_turn
 from opencrab.engine.turn.prompt.request import build_model_request
 from opencrab.ports.turn.journal import StepBoundary
 from tests.crash.outside import Reply, Script
@@ -126,7 +126,7 @@ def test_a_turn_that_kills_three_workers_fails_loudly_and_is_kept_for_the_operat
     assert [line.text for line in house.lines()] == [
         "I am sorry, I stopped: repeated attempts made no progress."
     ]
-    ((body, reason),) = house.home.turns.dead(10)
+    ((body, reason),) = house.home.turns.list_dead_letters(10)
     assert turn.id in body
     assert "no progress" in reason
     day = f"{house.clock.now():%Y-%m-%d}"
@@ -177,7 +177,7 @@ def test_two_renders_a_minute_apart_differ_only_in_their_last_part(house: House)
     model = house.provider.get("fake:crab")
     renders = []
     for _ in range(2):
-        work = observe(house.runtime, recorded.turn, Transcript.of(recorded.records))
+        work = observe_turn(house.runtime, recorded.turn, Transcript.of(recorded.records))
         renders.append(
             build_model_request(work, model.info, CallOptions(), work.look(StepBoundary(None, ())))
         )

@@ -12,7 +12,7 @@ from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.record import CallResult
 from opencrab.domain.turn.transcript import Transcript
-from opencrab.engine.turn.observe import observe
+from opencrab.engine.turn.observe import observe_turn
 from opencrab.engine.turn.prompt.request import build_model_request, request_token_limit
 from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
 from opencrab.ports.turn.journal import StepBoundary
@@ -85,7 +85,7 @@ def test_two_renders_a_minute_apart_share_their_prefix_byte_for_byte(tmp_path: P
     (turn,) = made.say("次の質問", "q2")
     renders = []
     for _ in range(2):
-        work = observe(made.runtime, turn, Transcript())
+        work = observe_turn(made.runtime, turn, Transcript())
         renders.append(
             build_model_request(
                 work, ModelInfo(name="fake:mika"), CallOptions(), work.look(StepBoundary(None, ()))

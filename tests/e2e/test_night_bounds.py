@@ -154,7 +154,7 @@ def test_a_night_that_finds_no_room_is_tried_again_and_not_buried(home: House) -
     for error in (TooLarge("over 400 KB"), NotFound("a file is gone")):
         with pytest.raises(type(error)):
             run_nightly_review(breaking(home, "facts", "commit", error), delivery, Pace())
-    assert home.runtime.home.nights.dead(1) == ()
+    assert home.runtime.home.nights.list_dead_letters(1) == ()
     assert run_nightly_review(home.runtime, delivery, Pace()).value == "finished"
 
 

@@ -55,7 +55,7 @@ def test_what_cannot_be_looked_at_harms_nobody(home: House) -> None:
         queue.send(body, group="x", deduplication=str(place))
     queue.send('{"v":1,"agent":"gone","period":"daily-2026-01-05"}', group="x", deduplication="g")
     assert drain(home) == 3
-    assert len(queue.dead(10)) == 2
+    assert len(queue.list_dead_letters(10)) == 2
     assert home.home.facts.page("gone", NIGHT) == ()
     learner(home)
     with pytest.raises(Invalid, match="no period"):

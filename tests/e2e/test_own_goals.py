@@ -30,7 +30,7 @@ from opencrab.engine.goals.owner_goals import NewGoal, inject_owner_goal
 from opencrab.engine.goals.queue import GoalBoard
 from opencrab.engine.goals.selection import begin_best_goal, goal_preferences, owner_wait_is_overdue
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.observe import observe
+from opencrab.engine.turn.observe import observe_turn
 from opencrab.engine.world.binding import bind_to_world
 from tests.crash.errand import OWNER
 from tests.crash.outside import Reply
@@ -160,7 +160,7 @@ def test_a_turn_of_its_own_reads_its_goal_once_with_all_around_it(home: House) -
     begun = begins(home, generate_exploration_goal)
     turn = home.turn(begun.turn_id)
     home.calls.clear()
-    work = observe(home.runtime, turn, Transcript())
+    work = observe_turn(home.runtime, turn, Transcript())
     reads = {"agents.get": 1, "sessions.get": 1, "journal.lines": 1, "facts.several": 1}
     assert home.calls == reads
     assert work.served == goal(home)

@@ -69,7 +69,7 @@ def test_kills_as_soon_as_it_is_ready_fail_nobody(
     restarted(up, kills)
     assert settled(up, turns) == {TurnStatus.COMPLETED}
     assert [up.spoken(agent_id) for agent_id in AGENTS] == [["here you are"]] * len(AGENTS)
-    assert up.home.turns.dead(10) == ()
+    assert up.home.turns.list_dead_letters(10) == ()
 
 
 @pytest.mark.parametrize("lives", [1.0, 3.0, 7.0])
@@ -94,7 +94,7 @@ def test_a_poison_message_is_buried_with_its_reason_and_takes_nobody_with_it(
     poison = up.say("poison")
     assert settled(up, [poison, *others]) == {TurnStatus.FAILED, TurnStatus.COMPLETED}
     assert up.turn(poison).status is TurnStatus.FAILED
-    ((body, reason),) = up.home.turns.dead(10)
+    ((body, reason),) = up.home.turns.list_dead_letters(10)
     assert poison.id in body
     assert "no progress" in reason
     fair = deadly_seconds >= CRASH_RULE.fair_seconds

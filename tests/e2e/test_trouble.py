@@ -61,9 +61,9 @@ def test_a_turn_whose_agent_cannot_be_read_ends_and_is_kept_for_the_operator(
     house.lose_agent("crab")
     house.work()
     assert house.turn(turn.id).status is TurnStatus.FAILED
-    assert len(house.home.turns.dead(10)) == 1
+    assert len(house.home.turns.list_dead_letters(10)) == 1
     house.later(3_600)
-    assert len(house.home.turns.dead(10)) == 1
+    assert len(house.home.turns.list_dead_letters(10)) == 1
 
 
 def test_the_sweep_leaves_a_turn_alone_that_went_on_meanwhile(house: House) -> None:

@@ -133,8 +133,8 @@ MUTANTS = (
     Mutant(
         id="compaction-poison-retried",
         module="opencrab.engine.turn.background",
-        old="elif work.turn.hopeless:",
-        new="elif work.turn.hopeless and work.turn.crashes > 50:",
+        old="elif work.turn.give_up_reason:",
+        new="elif work.turn.give_up_reason and work.turn.crashes > 50:",
         fault="a summary that kills its workers is tried without end",
     ),
     Mutant(

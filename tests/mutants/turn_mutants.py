@@ -6,14 +6,17 @@ MUTANTS = (
     Mutant(
         id="turn-poison-retried",
         module="opencrab.engine.turn.run",
-        old="if work.turn.hopeless:",
-        new="if work.turn.hopeless and work.turn.crashes > 50:",
+        old="if work.turn.give_up_reason:",
+        new="if work.turn.give_up_reason and work.turn.crashes > 50:",
         fault="a turn that kills its workers is never given up",
     ),
     Mutant(
         id="turn-poison-not-buried",
         module="opencrab.engine.turn.run",
-        old="work.runtime.home.turns.bury(delivery.body, group=delivery.group, reason=reason)",
+        old=(
+            "work.runtime.home.turns.dead_letter("
+            "delivery.body, group=delivery.group, reason=reason)"
+        ),
         new="pass",
         fault="a turn that was given up leaves no dead letter for the operator",
     ),

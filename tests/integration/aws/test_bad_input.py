@@ -77,9 +77,9 @@ def test_a_message_of_unknown_form_is_buried_once_and_others_go_on(house: House,
     turns = house.say("hello")
     house.work()
     assert house.statuses(turns) == [TurnStatus.COMPLETED]
-    assert [letter for letter, _ in house.home.turns.dead(10)] == [body]
+    assert [letter for letter, _ in house.home.turns.list_dead_letters(10)] == [body]
     house.later(3_600)
-    assert len(house.home.turns.dead(10)) == 1
+    assert len(house.home.turns.list_dead_letters(10)) == 1
 
 
 @pytest.mark.parametrize("loss", ["missing", "foreign"])
@@ -99,7 +99,7 @@ def test_a_turn_whose_large_record_cannot_be_read_fails_alone(house: House, loss
     failed = house.turn(turn.id)
     assert failed.status is TurnStatus.FAILED
     assert digest in failed.note
-    assert len(house.home.turns.dead(10)) == 1
+    assert len(house.home.turns.list_dead_letters(10)) == 1
     assert house.home.budgets.drawn("agent:crab", f"{house.clock.now():%Y-%m-%d}") == failed.spent
     others = house.say("again", "m2")
     house.work()
@@ -145,7 +145,7 @@ def test_a_header_of_a_newer_version_waits_until_somebody_knows_it(house: House)
             run_turn(house.runtime, delivery, Pace())
         assert house.home.turns.continue_later(delivery.receipt, 2)
     assert table.get(*place) == before
-    assert house.home.turns.dead(10) == ()
+    assert house.home.turns.list_dead_letters(10) == ()
     # Whoever knows that version goes on; here that is the deployment taken back.
     table.write(update_item(*place, attribute_changes({"schema": headers.SCHEMA.version})))
     house.clock.advance(3)

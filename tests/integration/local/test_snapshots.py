@@ -79,7 +79,7 @@ def content_of(file: Path) -> Any:
 
 def content_from_journal(shared: Shared) -> Any:
     index = Index(AGENT, None)
-    index.take(list(shared.past().news(AGENT, IndexProgress())), SystemClock().now())
+    index.take(list(shared.past().new_batches(AGENT, IndexProgress())), SystemClock().now())
     return index.content()
 
 

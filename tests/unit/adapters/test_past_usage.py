@@ -58,7 +58,7 @@ def sessions_of_news(folder: Path, rows: list[UsageRow]) -> tuple[set[str], int]
         life.meet("s1", "hana")
         life.say("海の話 of the sea")
         past = SearchRowReader(home.journal, home.sessions, home.facts, ledger, clock)  # type: ignore[arg-type]  # only its rows are read
-        told = past.news("hana", IndexProgress(at=NOW))
+        told = past.new_batches("hana", IndexProgress(at=NOW))
         return {batch.session_id for batch in told if batch.session_id}, ledger.reads
 
 

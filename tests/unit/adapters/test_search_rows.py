@@ -35,7 +35,7 @@ class Place:
 
     def told(self, seen: IndexProgress) -> tuple[set[str], str]:
         """The ids of all memories that are told, and the last one known then."""
-        batches = list(self.past.news("hana", seen))
+        batches = list(self.past.new_batches("hana", seen))
         last = [batch.last_id for batch in batches if batch.kind == MEMORY]
         return {row.ref for batch in batches for row in batch.rows}, max(last, default="")
 

@@ -99,7 +99,7 @@ def test_what_sqs_would_silently_replace_is_refused(queue: SqsQueue, bad: str) -
         queue.send(f"朝{bad}", group="g", deduplication="d")
     assert repr(bad) in raised.value.message
     with pytest.raises(Invalid, match=r"turns-dead\.fifo"):
-        queue.bury(f"朝{bad}", group="g", reason="broken")
+        queue.dead_letter(f"朝{bad}", group="g", reason="broken")
 
 
 def test_an_empty_message_is_refused(queue: SqsQueue) -> None:
@@ -140,8 +140,8 @@ def test_what_an_operator_or_time_can_mend_is_unavailable(
         lambda: queue.receive(visibility_seconds=30, wait_seconds=0),
         lambda: queue.done("receipt"),
         lambda: queue.continue_later("receipt", 5),
-        lambda: queue.bury("一", group="g", reason="broken"),
-        lambda: queue.dead(1),
+        lambda: queue.dead_letter("一", group="g", reason="broken"),
+        lambda: queue.list_dead_letters(1),
     ]
     for call in calls:
         aws.fails(fault)
@@ -245,8 +245,11 @@ def test_a_letter_that_sqs_moved_by_itself_says_so(
         QueueUrl=urls.dead_url, MessageBody="poison", MessageGroupId="g", MessageDeduplicationId="d"
     )
     clock.advance(1)
-    queue.bury("letter", group="朝", reason="壊れた\x00\ufffe 🦀")
-    assert queue.dead(5) == (("letter", "壊れた\ufffd\ufffd 🦀"), ("poison", MOVED_BY_SQS))
+    queue.dead_letter("letter", group="朝", reason="壊れた\x00\ufffe 🦀")
+    assert queue.list_dead_letters(5) == (
+        ("letter", "壊れた\ufffd\ufffd 🦀"),
+        ("poison", MOVED_BY_SQS),
+    )
 
 
 def test_dead_letters_may_be_looked_at_again_and_keep_their_group(
@@ -254,10 +257,10 @@ def test_dead_letters_may_be_looked_at_again_and_keep_their_group(
 ) -> None:
     for number in range(25):
         clock.advance(1)
-        queue.bury(f"{number}番", group=f"g{number}", reason="")
+        queue.dead_letter(f"{number}番", group=f"g{number}", reason="")
     for _ in range(2):
-        assert [body for body, _ in queue.dead(3)] == ["24番", "23番", "22番"]
-    assert len(queue.dead(100)) == 25
+        assert [body for body, _ in queue.list_dead_letters(3)] == ["24番", "23番", "22番"]
+    assert len(queue.list_dead_letters(100)) == 25
     assert on_the_wire(aws, urls.dead_url)["Attributes"]["MessageGroupId"] == "g0"
 
 
@@ -270,8 +273,8 @@ def test_a_standard_queue_gets_neither_group_nor_deduplication(
     assert [(each.body, each.group) for each in bodies] == [(JAPANESE, "朝の会")] * 2
     for each in bodies:
         standard.done(each.receipt)
-    standard.bury("letter", group="朝の会", reason="壊れた")
-    assert standard.dead(1) == (("letter", "壊れた"),)
+    standard.dead_letter("letter", group="朝の会", reason="壊れた")
+    assert standard.list_dead_letters(1) == (("letter", "壊れた"),)
 
 
 @pytest.mark.parametrize("attribute", ["no json", "[1]", '"'])

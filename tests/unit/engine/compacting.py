@@ -94,7 +94,7 @@ def progress(made: House, session_id: str = "s") -> CompactionState:
 
 
 def shelf(made: House) -> SummaryIndex:
-    return library(made).shelf()[1]
+    return library(made).load_summary_index()[1]
 
 
 def summaries(made: House) -> list[Summary]:

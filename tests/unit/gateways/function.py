@@ -62,7 +62,7 @@ class GivenBack:
             raise Unavailable("the queue does not answer")
         return True
 
-    def bury(self, body: str, *, group: str, reason: str) -> None:
+    def dead_letter(self, body: str, *, group: str, reason: str) -> None:
         self.buried.append((body, group, reason))
 
     def send(self, body: str, *, group: str, deduplication: str) -> None:

@@ -20,7 +20,7 @@ from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.record import ActionCall
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.engine.turn.call import action_context
-from opencrab.engine.turn.observe import observe
+from opencrab.engine.turn.observe import observe_turn
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
 from tests.e2e.house import House
 from tests.unit.engine.compacting import grow, house
@@ -39,7 +39,7 @@ def context(made: House, authority: Authority = Authority.OWNER) -> ActionContex
     """A turn of Mika's in session `s`, on whose behalf it may be."""
     (turn,) = made.say("続き", f"m{made.calls['asked']}", authority=authority)
     made.calls["asked"] += 1
-    work = observe(made.runtime, turn, Transcript())
+    work = observe_turn(made.runtime, turn, Transcript())
     return action_context(work, ActionCall(id="c1", name="browse_history", arguments={}), {})
 
 

@@ -183,13 +183,13 @@ def test_what_a_mark_names_is_gone_from_the_index_even_when_nobody_asked_to_forg
 def test_what_is_forgotten_while_it_is_indexed_does_not_stay(ground: Ground) -> None:
     ground.life.say("secret crab")
     past = past_of(ground.home, ground.clock)
-    read = past.news
+    read = past.new_batches
 
-    def news(*asked: object) -> Iterator[object]:
+    def new_batches(*asked: object) -> Iterator[object]:
         yield from read(*asked)  # type: ignore[arg-type]
         ground.life.mark(("s1", 1, 1))
 
-    past.news = news  # type: ignore[assignment,method-assign]
+    past.new_batches = new_batches  # type: ignore[assignment,method-assign]
     client = client_of(ground.collection, ground.clock)
     OpenSearch(client, STAGE, past, ground.clock).catch_up("hana")
     assert "secret" not in str(ground.collection.sources(INDEX))

@@ -115,8 +115,8 @@ def a_turns_life(home: Home) -> None:
 
 def what_surrounds_it(home: Home) -> None:
     home.turns.receive(visibility_seconds=60, wait_seconds=0.001)
-    home.turns.bury("t0", group="s1", reason="壊れた")
-    home.turns.dead(5)
+    home.turns.dead_letter("t0", group="s1", reason="壊れた")
+    home.turns.list_dead_letters(5)
     home.journal.overdue(NOW, 10)
     told = Instruction(id="i1", session_id="s1", text=JAPANESE, by="owner", at=NOW)
     for _ in range(2):

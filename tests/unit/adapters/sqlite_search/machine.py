@@ -107,6 +107,6 @@ def saved(at: Machine, agent_id: str = "hana") -> Path:
     file = at.folder / "made.db"
     file.unlink(missing_ok=True)
     with closing(Index(agent_id, None)) as index:
-        index.take(list(at.past.news(agent_id, IndexProgress())), at.clock.now())
+        index.take(list(at.past.new_batches(agent_id, IndexProgress())), at.clock.now())
         index.save(file)
     return file

@@ -297,7 +297,7 @@ def test_no_byte_of_what_was_forgotten_is_left_in_the_file(tmp_path: Path) -> No
     ]
     index.take([mark(1, lines=lines(1, 1))], NOW)
     index.save(tmp_path / "copy")
-    index.cleanse()
+    index.vacuum()
     for name in ("index", "copy"):
         content = (tmp_path / name).read_bytes()
         assert "別の".encode() in content

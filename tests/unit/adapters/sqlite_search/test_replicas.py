@@ -179,7 +179,9 @@ class Installation(RuleBasedStateMachine):
 
 def made_anew(at: Installation) -> Any:
     index = Index("hana", None)
-    index.take(list(past_of(at.home, at.clock).news("hana", IndexProgress())), at.clock.now())
+    index.take(
+        list(past_of(at.home, at.clock).new_batches("hana", IndexProgress())), at.clock.now()
+    )
     return index.content()
 
 

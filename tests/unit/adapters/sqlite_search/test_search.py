@@ -162,7 +162,7 @@ class Breaking(SearchRowReader):
     def __init__(self, after: int) -> None:
         self._left = after
 
-    def news(self, agent_id: str, seen: IndexProgress, *session_ids: str) -> Iterator[Batch]:
+    def new_batches(self, agent_id: str, seen: IndexProgress, *session_ids: str) -> Iterator[Batch]:
         for first in range(seen.lines.get("s1", 0) + 1, 2 * ROWS_AT_ONCE + 1_000, 1_000):
             self._left -= 1
             if self._left == 0:

@@ -198,7 +198,7 @@ def test_what_is_forgotten_loses_its_vector_to_the_last_byte(tmp_path: Path) -> 
         index.drop(RowKind.MEMORY, "m1")
         saved = tmp_path / "saved.db"
         index.save(saved)
-        index.cleanse()
+        index.vacuum()
         assert sought(index, "ocean", meaning)[0].row.text == "海へ行く"
     for file in (saved, tmp_path / "made.db"):
         content = file.read_bytes()

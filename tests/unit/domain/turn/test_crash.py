@@ -64,7 +64,7 @@ def test_whoever_never_runs_alone_is_never_hopeless(with_result: list[bool]) -> 
     for ended in with_result:
         header = header.claimed(lease_until=DIED, receipt=None)
         (header, _) = CRASH_RULE.judged((header.replaced(crashes=0), running(FAIR)), DIED)
-        assert not header.hopeless
+        assert not header.give_up_reason
         if ended:
             header = header.replaced(crashes=0, deliveries=0)
 
@@ -75,11 +75,11 @@ def test_whoever_kills_each_time_alone_is_hopeless_in_bounded_attempts(steps: li
     attempts = 0
     for seconds in steps:
         header = header.claimed(lease_until=running(seconds).lease_until or DIED, receipt=None)
-        if header.hopeless:
+        if header.give_up_reason:
             break
         attempts += 1
         (header,) = CRASH_RULE.judged((header,), DIED)
-    assert header.claimed(lease_until=DIED, receipt=None).hopeless
+    assert header.claimed(lease_until=DIED, receipt=None).give_up_reason
     assert DELIVERIES_WITHOUT_PROGRESS <= attempts <= CRASHES_WITHOUT_PROGRESS
 
 

@@ -59,10 +59,10 @@ def test_the_past_and_the_present_meet_without_gap_and_without_double(world: Wor
     past = following.past(S1)
     world.say(TEXTS[2])
     assert texts(past) == TEXTS, "the past reaches as far as the journal does"
-    assert texts(following.news()) == []
+    assert texts(following.new_events()) == []
     world.say("四つ目")
-    assert texts(following.news()) == ["四つ目"]
-    assert texts(following.news()) == []
+    assert texts(following.new_events()) == ["四つ目"]
+    assert texts(following.new_events()) == []
 
 
 def test_whoever_names_no_place_is_told_what_comes_next(world: World) -> None:
@@ -71,7 +71,7 @@ def test_whoever_names_no_place_is_told_what_comes_next(world: World) -> None:
     assert following.begin(S1, VisibleKinds(), None).place == 1
     world.say(TEXTS[1])
     assert texts(following.past(S1)) == [TEXTS[1]]
-    assert texts(following.news()) == []
+    assert texts(following.new_events()) == []
 
 
 def test_a_place_beyond_the_end_is_the_end(world: World) -> None:
@@ -95,11 +95,11 @@ def test_a_long_past_is_cut_and_the_gap_is_told(
 def test_nothing_is_told_of_what_is_not_watched(world: World) -> None:
     following = follow(world)
     world.say(TEXTS[0])
-    assert list(following.news()) == []
+    assert list(following.new_events()) == []
     following.begin(S1, VisibleKinds(), None)
     world.say(TEXTS[1])
     assert following.end(S1)
-    assert list(following.news()) == []
+    assert list(following.new_events()) == []
     assert not following.end(S1)
 
 
@@ -117,10 +117,10 @@ def test_what_is_private_is_told_to_an_owner_who_asks_and_to_nobody_else(
     )
     asking.begin(S1, public, 0)
     world.spoken(turn, "何か", kind=kind, audience=audience)
-    assert "何か" in json.dumps(list(owner.news()), ensure_ascii=False)
+    assert "何か" in json.dumps(list(owner.new_events()), ensure_ascii=False)
     may_see = kind in live.PUBLIC and audience is Audience.ALL
     for each in (other, asking):
-        told = json.dumps(list(each.news()), ensure_ascii=False)
+        told = json.dumps(list(each.new_events()), ensure_ascii=False)
         assert ("何か" in told) is may_see
 
 
@@ -136,7 +136,7 @@ def test_an_agent_is_told_of_by_what_it_does_itself(world: World) -> None:
     mika, ken = world.say(TEXTS[0])
     world.spoken(mika, "美香です")
     world.spoken(ken, "I am Ken")
-    assert texts(following.news()) == ["美香です"]
+    assert texts(following.new_events()) == ["美香です"]
 
 
 def test_a_line_is_told_once_to_whoever_watches_its_session_and_its_agent(world: World) -> None:
@@ -146,11 +146,11 @@ def test_a_line_is_told_once_to_whoever_watches_its_session_and_its_agent(world:
     following.begin(S1, VisibleKinds(), None)
     world.spoken(mika, "一度")
     world.spoken(mika, "考え", kind=LineKind.INNER_VOICE, audience=Audience.SELF)
-    told = list(following.news())
+    told = list(following.new_events())
     assert texts(told) == ["一度"]
     assert [event["delta"] for event in told if "delta" in event] == ["一度", "考え"]
     world.say(TEXTS[1])
-    assert texts(following.news()) == [TEXTS[1]]
+    assert texts(following.new_events()) == [TEXTS[1]]
 
 
 def test_turns_are_told_by_session_and_by_agent(world: World) -> None:
@@ -161,9 +161,9 @@ def test_turns_are_told_by_session_and_by_agent(world: World) -> None:
     mika, _ = world.say(TEXTS[0])
     world.claimed(mika)
     for following in (by_session, by_agent):
-        runs = [event for event in following.news() if event["type"] == "RUN_STARTED"]
+        runs = [event for event in following.new_events() if event["type"] == "RUN_STARTED"]
         assert [event["runId"] for event in runs] == [mika.id]
-    assert not [event for event in neither.news() if event["type"] == "RUN_STARTED"]
+    assert not [event for event in neither.new_events() if event["type"] == "RUN_STARTED"]
 
 
 def test_a_turn_that_another_worker_takes_up_runs_as_before(world: World) -> None:
@@ -172,7 +172,10 @@ def test_a_turn_that_another_worker_takes_up_runs_as_before(world: World) -> Non
     mika, _ = world.say(TEXTS[0])
     for _ in range(2):
         world.claimed(mika)
-    assert [event["type"] for event in following.news()] == ["TEXT_MESSAGE_CHUNK", "RUN_STARTED"]
+    assert [event["type"] for event in following.new_events()] == [
+        "TEXT_MESSAGE_CHUNK",
+        "RUN_STARTED",
+    ]
 
 
 def test_one_client_watches_no_more_than_so_many(world: World) -> None:
@@ -201,7 +204,7 @@ def test_whoever_is_too_far_behind_has_to_come_again(world: World) -> None:
     following = LiveFollower(world.runtime, slow, 50)
     following.begin(S1, VisibleKinds(), None)
     world.say(TEXTS[0])
-    assert texts(following.news()) == [TEXTS[0]]
+    assert texts(following.new_events()) == [TEXTS[0]]
     slow.ahead = live.FAR_BEHIND + 1
     with pytest.raises(Unavailable, match="too far behind"):
-        list(following.news())
+        list(following.new_events())

@@ -180,8 +180,8 @@ class Long:
     def judge(self, agent_id: str, row_id: str, judgement: Judgement) -> UsageRow:
         return self._ledger.judge(agent_id, row_id, judgement)
 
-    def unsay(self, agent_id: str, row_id: str) -> None:
-        self._ledger.unsay(agent_id, row_id)
+    def redact_evaluation(self, agent_id: str, row_id: str) -> None:
+        self._ledger.redact_evaluation(agent_id, row_id)
 
 
 @pytest.mark.parametrize("others", [500, 10_500])

@@ -28,7 +28,7 @@ def test_a_wish_that_no_job_takes_lies_among_the_dead_letters(tmp_path: Path) ->
     grow(made, EVERY)
     ask(made)
     assert carried(made, jobs=False) is MessageOutcome.FINISHED
-    ((_, reason),) = made.home.compactions.dead(10)
+    ((_, reason),) = made.home.compactions.list_dead_letters(10)
     assert "no background job" in reason
     made.close()
 
@@ -39,7 +39,7 @@ def test_a_turn_that_no_job_serves_ends_as_failed_and_is_kept(tmp_path: Path) ->
     ask(made)
     carried(made, jobs=True)
     carried(made, jobs=False)
-    ((_, reason),) = made.home.compactions.dead(10)
+    ((_, reason),) = made.home.compactions.list_dead_letters(10)
     assert "no background job serves turn" in reason
     assert not summaries(made)
     made.close()

@@ -189,7 +189,7 @@ def test_a_batch_of_beats_is_decided_one_by_one(function: Function) -> None:
     assert stored is not None
     after = stored.read(VitalSigns)
     assert (after.slot, after.beats) == (slot, 1), "a slot fires once, however often it is told"
-    ((kept, reason),) = house.home.beats.dead(9)
+    ((kept, reason),) = house.home.beats.list_dead_letters(9)
     assert kept == "こんにちは"
     assert "unknown form" in reason
     house.clock.advance(600)

@@ -63,7 +63,7 @@ class Night:
             run=self._run,
             price=self.prices,
         )
-        return worker.nightfall({}, self)
+        return worker.run_nightly({}, self)
 
     def get_remaining_time_in_millis(self) -> int:
         """How long this call may still take."""

@@ -87,7 +87,7 @@ def test_work_that_never_ends_is_buried_at_last(home: Home) -> None:
 
     _consumed(home, handle, enough)
     assert handled == ["after"]
-    assert [body for body, _ in home.turns.dead(10)] == ["poison"]
+    assert [body for body, _ in home.turns.list_dead_letters(10)] == ["poison"]
 
 
 def _speak(home: Home) -> None:

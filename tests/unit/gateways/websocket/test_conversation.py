@@ -54,7 +54,7 @@ def test_the_past_follows_the_answer_and_the_present_follows_that(table: Table, 
     answer, past = conversation.hear(SUBSCRIBE.replace("}", ',"after":0}'))
     assert (answer["subscribed"], past["delta"]) == (True, "前")
     table.world.say(text)
-    assert deltas(conversation.news()) == [text]
+    assert deltas(conversation.new_events()) == [text]
 
 
 def test_a_long_past_begins_with_a_gap(table: Table) -> None:
@@ -70,8 +70,8 @@ def test_one_client_is_told_nothing_of_what_another_watches(table: Table) -> Non
     watching, other = table.sit(), table.sit()
     list(watching.hear(SUBSCRIBE))
     table.world.say("一")
-    assert deltas(watching.news()) == ["一"]
-    assert list(other.news()) == []
+    assert deltas(watching.new_events()) == ["一"]
+    assert list(other.new_events()) == []
 
 
 def test_a_flood_ends_it(table: Table) -> None:
@@ -93,16 +93,16 @@ def test_a_revoked_key_ends_it_with_the_next_word_or_within_a_minute(table: Tabl
     table.world.say("秘密")
     table.world.clock.advance(KEY_BELIEVED.total_seconds())
     with pytest.raises(Unauthenticated):
-        silent.news()
+        silent.new_events()
 
 
 def test_two_hours_end_it(table: Table) -> None:
     conversation = table.sit()
     table.world.clock.advance(CONNECTION_LIVES.total_seconds() - 1)
-    assert list(conversation.news()) == []
+    assert list(conversation.new_events()) == []
     table.world.clock.advance(1)
     with pytest.raises(Unauthenticated, match="two hours"):
-        conversation.news()
+        conversation.new_events()
 
 
 def test_one_conversation_watches_at_most_fifty_things(table: Table) -> None:

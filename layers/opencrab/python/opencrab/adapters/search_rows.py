@@ -147,7 +147,7 @@ class SearchRowReader:
         self._usage = usage
         self._clock = clock
 
-    def news(self, agent_id: str, seen: IndexProgress, *session_ids: str) -> Iterator[Batch]:
+    def new_batches(self, agent_id: str, seen: IndexProgress, *session_ids: str) -> Iterator[Batch]:
         """What a copy does not know: marks first, then lines, then what is kept.
 
         The sessions named are read to their last line, and so are those in which the agent has

@@ -93,12 +93,12 @@ class SqsQueue:
             raise _translate_error(error, self._url, "sqs:ChangeMessageVisibility") from error
         return True
 
-    def bury(self, body: str, *, group: str, reason: str) -> None:
+    def dead_letter(self, body: str, *, group: str, reason: str) -> None:
         said = _REFUSED.sub("\ufffd", reason) or "no reason was given"
         deduplication = secrets.token_hex(16)
         self._send(self._dead_url, body, group=group, deduplication=deduplication, reason=said)
 
-    def dead(self, limit: int) -> tuple[tuple[str, str], ...]:
+    def list_dead_letters(self, limit: int) -> tuple[tuple[str, str], ...]:
         """Dead letters, newest first, as far as SQS lets one look without taking.
 
         At most 500 are received, and given back at once; while one looks, nobody else sees

@@ -311,7 +311,7 @@ def test_a_message_of_unknown_form_ends_among_the_dead_letters(tmp_path: Path) -
         queue.send(body, group="s", deduplication=str(n))
     queue.send('{"v":1,"turn":"nobody"}', group="s", deduplication="n")
     made.work()
-    assert len(queue.dead(10)) == 6
+    assert len(queue.list_dead_letters(10)) == 6
     assert queue.receive(visibility_seconds=1, wait_seconds=0) is None
     made.close()
 

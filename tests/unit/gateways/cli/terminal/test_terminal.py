@@ -70,7 +70,7 @@ def test_harmless_text_loses_nothing(text: str) -> None:
 def test_a_line_and_a_complaint_are_clean(text: str) -> None:
     screen, out, err = terminal()
     screen.line(text)
-    screen.complain(text)
+    screen.print_complaint(text)
     assert out.getvalue() == err.getvalue() == clean_terminal_text(text) + "\n"
 
 

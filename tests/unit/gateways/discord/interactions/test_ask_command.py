@@ -257,13 +257,13 @@ def test_what_was_given_up_of_a_forgotten_person_is_gone(stage: Stage, tmp_path:
     hers = stage.door.menu("Ask about this", "琥珀色の貝殻")
     others = stage.door.menu("Ask about this", "残る貝殻", author=f"{HANA}9")
     for raw in (hers, others):
-        queue.bury(json.dumps(raw, ensure_ascii=False), group=CHANNEL, reason="given up")
+        queue.dead_letter(json.dumps(raw, ensure_ascii=False), group=CHANNEL, reason="given up")
     wish = Wish(scope=Scope.PERSON, id=f"discord-{HANA}")
     assert erase_data(stage.runtime, "crab", wish).done
     assert occurrences(house, tmp_path, "琥珀色の貝殻") == []
-    assert [json.loads(body)["id"] for body, _ in queue.dead(9)] == [others["id"]]
+    assert [json.loads(body)["id"] for body, _ in queue.list_dead_letters(9)] == [others["id"]]
     assert erase_data(stage.runtime, "crab", Wish(scope=Scope.PERSON, id="somebody")).done
-    assert len(queue.dead(9)) == 1
+    assert len(queue.list_dead_letters(9)) == 1
 
 
 def test_foreign_words_taint_who_reads_them_later_too(stage: Stage) -> None:

@@ -20,7 +20,7 @@ from tests.unit.gateways.discord.stage import Stage
 def dead(stage: Stage) -> tuple[tuple[str, str], ...]:
     queue = stage.house.home.interactions
     assert queue is not None
-    return queue.dead(10)
+    return queue.list_dead_letters(10)
 
 
 @pytest.mark.parametrize("body", ["{}", "[]", "no json", '{"type": 2}', "蟹"])

@@ -100,7 +100,7 @@ def told(unfolding: Unfolding, *, feed: bool) -> list[dict[str, object]]:
     progress = SessionFollower(runtime, "s", VisibleKinds(), 0)
     blocks, quiet = "", 0
     while quiet < 2:
-        news = progress.news()
+        news = progress.new_events()
         quiet = quiet + 1 if unfolding.over and not news else 0
         blocks += "".join(news)
     data = [row for row in blocks.splitlines() if row.startswith("data: ")]

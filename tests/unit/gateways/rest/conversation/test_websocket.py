@@ -64,7 +64,7 @@ class Words:
         self.heard.append(text)
         return iter(({"echo": text},))
 
-    def news(self) -> Iterator[dict[str, Any]]:
+    def new_events(self) -> Iterator[dict[str, Any]]:
         news, self._news = self._news, []
         return iter(news)
 

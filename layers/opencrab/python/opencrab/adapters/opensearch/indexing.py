@@ -93,8 +93,8 @@ class OpenSearchIndexing:
         seen = reached.seen()
         if whole:
             seen = replace(seen, kept={}, at=None)
-        run.obey(_newer(forgotten, reached))
-        for batch in self._past.news(agent_id, seen, *hinted.sessions):
+        run.apply_erasures(_newer(forgotten, reached))
+        for batch in self._past.new_batches(agent_id, seen, *hinted.sessions):
             run.take(batch)
         changed = [(RowKind(kind), ref_of(kind, fact_id)) for kind, fact_id in hinted.kept]
         if whole:
@@ -159,7 +159,7 @@ class _Run:
         self._refused: list[NotWritten] = []
         self.kept = set[tuple[RowKind, str]]()
 
-    def obey(self, marks: Iterable[ErasureMark]) -> None:
+    def apply_erasures(self, marks: Iterable[ErasureMark]) -> None:
         """Take out what marks name."""
         self._refused.extend(self._client.write(self._name, _deletions(marks)))
 

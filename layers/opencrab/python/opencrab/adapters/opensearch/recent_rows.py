@@ -33,7 +33,7 @@ def tail_of(
     forgotten = ForgottenRows()
     rows = dict[str, PlacedRow]()
     places = dict[str, int]()
-    for batch in past.news(agent_id, reached.seen(), *named):
+    for batch in past.new_batches(agent_id, reached.seen(), *named):
         forgotten.add(batch.marks)
         if batch.session_id and batch.session_id not in places:
             step = reached.of(batch.session_id)

@@ -114,7 +114,9 @@ class SqliteSessions:
             bodies = items.listed("session", after=f"SESSION#{after or ''}", limit=limit)
         return tuple(Session.model_validate_json(body) for body in bodies)
 
-    def seat(self, session_id: str, agent_ids: tuple[str, ...], now: datetime) -> Session:
+    def set_participants(
+        self, session_id: str, agent_ids: tuple[str, ...], now: datetime
+    ) -> Session:
         with self._database.writing() as items:
             session = Session.read(session_id, items.get(f"SESSION#{session_id}", "S"))
             if session.agent_ids != agent_ids or session.status is SessionStatus.ENDED:

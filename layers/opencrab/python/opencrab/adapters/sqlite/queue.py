@@ -91,7 +91,7 @@ class SqliteQueue:
             items.touched.add(self._name)
             return row is not None
 
-    def bury(self, body: str, *, group: str, reason: str) -> None:
+    def dead_letter(self, body: str, *, group: str, reason: str) -> None:
         now = self._clock.now()
         with self._database.writing() as items:
             items.put(
@@ -101,7 +101,7 @@ class SqliteQueue:
                 expires_at=now + _DEAD_KEPT,
             )
 
-    def dead(self, limit: int) -> tuple[tuple[str, str], ...]:
+    def list_dead_letters(self, limit: int) -> tuple[tuple[str, str], ...]:
         with self._database.reading() as items:
             rows = items.between(f"DEAD#{self._name}", "0", ":", limit=limit, newest_first=True)
         letters = (json.loads(row[1]) for row in rows)

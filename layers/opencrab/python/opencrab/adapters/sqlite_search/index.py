@@ -101,7 +101,7 @@ class Index:
         with self._writing() as taking:
             taking.remove(kind, ref)
 
-    def cleanse(self) -> None:
+    def vacuum(self) -> None:
         """Leave no byte of what was removed in the file."""
         with self._used() as connection:
             self._merge_words()

@@ -87,20 +87,20 @@ class IndexReplica:
             self.base = newest
 
     def catch_up(self, *session_ids: str, whole: bool = False) -> None:
-        """Read on to now (`SearchRowReader.news`); with `whole` everything is read again."""
+        """Read on to now (`SearchRowReader.new_batches`); with `whole` everything is read again."""
         now, seen = self._clock.now(), self.index.seen()
         if seen.at is not None and seen.at < now - COPIES_KEPT:
             self._begin(None)
             seen = IndexProgress()
         since = replace(seen, kept={}, at=None) if whole else seen
-        news = self._past.news(self._agent_id, since, *session_ids, *self._left_behind)
+        news = self._past.new_batches(self._agent_id, since, *session_ids, *self._left_behind)
         told = _Told(news)
         changed = self._take(told, seen.at or _UNFINISHED, now)
         if whole:
             gone = self.index.kept() - told.kept
             changed += sum(self._reread(kind, ref) for kind, ref in gone)
         if told.mark > seen.mark:
-            self.index.cleanse()
+            self.index.vacuum()
             changed += 1
         self._left_behind = ()
         self._is_ahead = self._is_ahead or changed > 0

@@ -151,7 +151,7 @@ class SqliteSearch:
         for _ in range(ROUNDS):
             copy.look()
             copy.catch_up()
-            copy.index.cleanse()
+            copy.index.vacuum()
             copy.withdraw()
             if copy.publish():
                 return

@@ -115,7 +115,7 @@ class Heartbeat(Value):
         return self.initiative and bool(self.instructions.strip())
 
     @property
-    def essence(self) -> "Heartbeat":
+    def without_instructions(self) -> "Heartbeat":
         """What a beat needs to know of it, whatever the instructions are: each byte costs."""
         return self.replaced(instructions=self.instructions.strip()[:1])
 

@@ -108,4 +108,7 @@ def _is_mention_waiting(signs: VitalSigns, now: datetime) -> bool:
 def _curious(signs: VitalSigns, now: datetime, autonomy: Autonomy) -> bool:
     if signs.exploring or not signs.heartbeat.acts_unasked:
         return False
-    return curiosity_pressure(signs.lived_at, now, autonomy.longing, signs.risk_tolerance) > 1
+    return (
+        curiosity_pressure(signs.lived_at, now, autonomy.curiosity_interval, signs.risk_tolerance)
+        > 1
+    )

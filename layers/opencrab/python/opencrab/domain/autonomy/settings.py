@@ -45,6 +45,6 @@ class Autonomy(Value):
     speech_characters: Annotated[int, Field(ge=1)] = 80
 
     @property
-    def longing(self) -> timedelta:
+    def curiosity_interval(self) -> timedelta:
         """How long it takes until curiosity counts one more."""
         return timedelta(seconds=self.cycle_seconds)

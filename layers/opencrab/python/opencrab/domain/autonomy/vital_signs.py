@@ -105,7 +105,7 @@ def first_vital_signs(agent: Agent, risk_tolerance: float, now: datetime) -> Vit
     seconds = agent.heartbeat.interval_seconds
     return VitalSigns(
         agent_id=agent.id,
-        heartbeat=agent.heartbeat.essence,
+        heartbeat=agent.heartbeat.without_instructions,
         status=agent.status,
         risk_tolerance=risk_tolerance,
         next_beat_at=now.replace(microsecond=0) + timedelta(seconds=seconds),

@@ -87,7 +87,7 @@ class RoutingBasis(Value):
     session: dict[Use, str] = Field(default_factory=dict)
     lots: tuple[ModelAssignment, ...] = ()
 
-    def lot(self, use: Use, task_type: str) -> ModelAssignment | None:
+    def assignment_for(self, use: Use, task_type: str) -> ModelAssignment | None:
         """What was drawn for a use and a type of task."""
         drawn = (lot for lot in self.lots if (lot.use, lot.task_type) == (use, task_type))
         return next(drawn, None)
@@ -117,7 +117,7 @@ class Routing(Value):
     self_selection: bool = True
     selectable: tuple[str, ...] = ()
 
-    def manner(self, use: Use) -> CallOptions:
+    def call_options(self, use: Use) -> CallOptions:
         """How a model is asked for a use."""
         return self.manners.get(use, _PLAIN)
 
@@ -138,7 +138,7 @@ class Routing(Value):
         for by, models in (("session", basis.session), ("permanent", basis.models)):
             if use in models:
                 return ChosenModel(model=models[use], by=by)
-        if (lot := basis.lot(use, task_type)) is not None:
+        if (lot := basis.assignment_for(use, task_type)) is not None:
             return ChosenModel(model=lot.model, by="learned")
         if basis.model is not None:
             return ChosenModel(model=basis.model, by="agent")

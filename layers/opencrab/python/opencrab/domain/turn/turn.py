@@ -156,7 +156,7 @@ class Turn(Value):
         return self.crashes > 0
 
     @property
-    def hopeless(self) -> str:
+    def give_up_reason(self) -> str:
         """Why it is not tried again, or "": it had its deliveries, or kills whoever runs it."""
         if self.deliveries > DELIVERIES_WITHOUT_PROGRESS:
             return f"no progress in {DELIVERIES_WITHOUT_PROGRESS} deliveries"

@@ -120,7 +120,7 @@ class UsageRow(Value):
             )
         return changed
 
-    def unsaid(self) -> "UsageRow":
+    def without_evaluation(self) -> "UsageRow":
         """The row without the words in which its agent judged the answer; the marks stay."""
         return self.replaced(self_evaluation=None)
 

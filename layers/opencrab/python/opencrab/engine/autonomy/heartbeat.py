@@ -135,7 +135,7 @@ def deliver_heartbeat(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
         told = _Told.model_validate_json(delivery.body)
     except ValidationError:
         reason = "a message of unknown form"
-        runtime.home.beats.bury(delivery.body, group=delivery.group, reason=reason)
+        runtime.home.beats.dead_letter(delivery.body, group=delivery.group, reason=reason)
         return MessageOutcome.FINISHED
     early = told.slot - runtime.clock.now().timestamp()
     if 0 < early <= AHEAD.total_seconds():

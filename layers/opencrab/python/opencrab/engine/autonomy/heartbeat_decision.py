@@ -151,7 +151,7 @@ def _as_told(signs: VitalSigns, profile: Profile) -> VitalSigns:
     agent = profile.agent
     risk = profile.soul.weights.risk_tolerance
     return signs.replaced(
-        heartbeat=agent.heartbeat.essence, status=agent.status, risk_tolerance=risk
+        heartbeat=agent.heartbeat.without_instructions, status=agent.status, risk_tolerance=risk
     )
 
 

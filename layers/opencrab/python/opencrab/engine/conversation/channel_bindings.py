@@ -106,7 +106,7 @@ def leave_channel_session(home: Home, clock: Clock, place: str, agent_id: str) -
     now = clock.now()
     if not left:
         return home.sessions.end(session.id, now)
-    return home.sessions.seat(session.id, left, now)
+    return home.sessions.set_participants(session.id, left, now)
 
 
 def _is_other(session: Session, opening: SessionOpening, started: str) -> bool:
@@ -171,7 +171,7 @@ def _seat_missing_agents(
     require_seats_left(len({*session.ever_ids, *missing}))
     together = (*session.agent_ids, *missing)
     try:
-        return sessions.seat(session.id, together, clock.now())
+        return sessions.set_participants(session.id, together, clock.now())
     except Conflict:
         return None
 

@@ -209,7 +209,7 @@ class LiveFollower:
         """Watch it no more; whether it was watched."""
         return self.watches.pop(watched, None) is not None
 
-    def news(self) -> Iterator[Event]:
+    def new_events(self) -> Iterator[Event]:
         """What happened since the last look and may be seen here.
 
         Raises Unavailable when that is more than anybody should have to catch up with.

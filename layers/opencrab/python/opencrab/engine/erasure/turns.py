@@ -141,7 +141,7 @@ class TurnErasure:
             judged = _judged_in(record)
             if judged:
                 with suppress(NotFound):
-                    self._runtime.home.usage.unsay(turn.agent_id, judged)
+                    self._runtime.home.usage.redact_evaluation(turn.agent_id, judged)
 
     def _old_judgements(
         self, session_id: str, numbers: tuple[int, ...], turns: tuple[str, ...]
@@ -165,7 +165,7 @@ class TurnErasure:
         usage = self._runtime.home.usage
         for row in paginate(usage.rows, agent_id, limit=_ROWS, since=since, until=until):
             if row.turn_id in turns and row.self_evaluation:
-                usage.unsay(agent_id, row.id)
+                usage.redact_evaluation(agent_id, row.id)
 
     def _approvals(self, turn: Turn, records: Iterable[Record]) -> None:
         """What the turn had asked its owner, with the words in which it asked."""

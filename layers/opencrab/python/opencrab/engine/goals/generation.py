@@ -94,7 +94,10 @@ def generate_exploration_goal(runtime: Runtime, board: GoalBoard, now: datetime)
     board.open_goals()
     last = board.expectations().ended_at(GoalSource.CURIOSITY)
     patience = curiosity.curiosity_threshold(board.profile.soul.weights.risk_tolerance)
-    if last is not None and last <= now < last + patience * runtime.rules.autonomy.longing:
+    if (
+        last is not None
+        and last <= now < last + patience * runtime.rules.autonomy.curiosity_interval
+    ):
         return None
     name, words = goal_text(GoalSource.CURIOSITY, board.profile.agent.language)
     wish = _wish(board, GoalSource.CURIOSITY, name, words)
@@ -179,13 +182,13 @@ def generate_social_goal(
     if signs is None:
         stored = facts.get(board.profile.agent.id, VITALS, VITALS)
         signs = None if stored is None else stored.read(VitalSigns)
-    wish = _reply_wish(board, signs, now) or _stranger(facts, autonomy, board, now)
+    wish = _reply_wish(board, signs, now) or _low_trust_peer_goal(facts, autonomy, board, now)
     return None if wish is None else _put_up(board, wish, now)
 
 
 def generate_next_step_goal(autonomy: Autonomy, board: GoalBoard, now: datetime) -> Goal | None:
     """Put up a next step towards the aspiration where nothing else is open, every STEPS cycles."""
-    goals, pause = board.open_goals(), STEPS * autonomy.longing
+    goals, pause = board.open_goals(), STEPS * autonomy.curiosity_interval
     aspired = [goal for goal in _of(board, GoalSource.ROLE) if goal.authority is Authority.SELF]
     if not aspired or any(goal.horizon is Horizon.OBJECTIVE for goal in goals):
         return None
@@ -229,7 +232,7 @@ def _reply_wish(board: GoalBoard, signs: VitalSigns | None, now: datetime) -> _W
     return wish.replaced(taint=True)
 
 
-def _stranger(
+def _low_trust_peer_goal(
     facts: Documents, autonomy: Autonomy, board: GoalBoard, now: datetime
 ) -> _Wish | None:
     profile = board.profile

@@ -269,7 +269,7 @@ class _Showing:
     language: Language
     private: bool
 
-    def deed(self, told: CallAccount, mark: Mark) -> Deed:
+    def describe_action(self, told: CallAccount, mark: Mark) -> Deed:
         """An action in a sentence."""
         return Deed(
             id=told.call.id,
@@ -301,7 +301,7 @@ def _deeds(showing: _Showing, account: TurnAccount) -> Iterator[Deed]:
             if call.result is not None:
                 done = call.result.state is CallState.COMPLETED
                 mark = Mark.DONE if done else Mark.FAILED
-            yield showing.deed(call, mark)
+            yield showing.describe_action(call, mark)
 
 
 def _current(deeds: tuple[Deed, ...], account: TurnAccount, language: Language) -> Deed | None:

@@ -102,7 +102,7 @@ class MeteredEmbedder:
             raise Refused(f"{boundary.frozen!r} is frozen", cure="resume it")
         self._models.refresh(boundary.settings_version)
         call = self._call(agent_id, texts, boundary)
-        seconds = self._models.routing.manner(Use.EMBEDDING).timeout_seconds
+        seconds = self._models.routing.call_options(Use.EMBEDDING).timeout_seconds
         if at_most_seconds is not None:
             seconds = min(seconds, at_most_seconds)
         self._journal.open(turn)

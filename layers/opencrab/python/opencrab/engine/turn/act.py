@@ -45,7 +45,7 @@ _REASON = 300
 _INTENDED = {Effect.KEYED, Effect.ONCE}
 
 
-def act(work: TurnWork, call: ActionCall) -> None:
+def run_tool_calls(work: TurnWork, call: ActionCall) -> None:
     """Run the next call of the step, wait for its approval, or record why it does not run.
 
     Raises Stopped when the turn was asked to stop before the call.
@@ -76,7 +76,7 @@ def act(work: TurnWork, call: ActionCall) -> None:
     _wait(work, ready)
 
 
-def settle_open_intent(work: TurnWork) -> None:
+def recover_open_intent(work: TurnWork) -> None:
     """Settle the intent that a dead worker left open.
 
     A keyed action runs again under its old condition; everything else ends as unknown.

@@ -16,7 +16,7 @@ from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.engine.turn.act import settle_intent_as_unknown
 from opencrab.engine.turn.close import close_turn
-from opencrab.engine.turn.decide import decide
+from opencrab.engine.turn.decide import call_model
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import abandon_turn
 from opencrab.engine.turn.work import QuestionJob, TurnWork
@@ -49,7 +49,9 @@ def run_background_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> Mes
     except Changed:
         return _later(runtime, delivery)
     except (Invalid, NotFound) as error:
-        runtime.home.compactions.bury(delivery.body, group=delivery.group, reason=error.message)
+        runtime.home.compactions.dead_letter(
+            delivery.body, group=delivery.group, reason=error.message
+        )
         if claimed is not None:
             abandon_turn(runtime, claimed, error.message)
     return MessageOutcome.FINISHED
@@ -116,7 +118,7 @@ def _carried_on(
     work = _build_work(runtime, claimed, job)
     while not work.turn.status.is_end:
         if work.transcript.open_intent is not None:
-            settle_intent_as_unknown(work, progress=not work.turn.hopeless)
+            settle_intent_as_unknown(work, progress=not work.turn.give_up_reason)
         elif not _may_ask(work):
             continue
         elif not pace.allows(runtime.rules.model_timeout_seconds):
@@ -135,18 +137,18 @@ def _may_ask(work: TurnWork) -> bool:
     """Whether the model is to be asked; a turn that is over, or of no more use, ends here."""
     if work.turn.stop is not None:
         close_turn(work, TurnStatus.STOPPED, note="somebody stopped it")
-    elif work.turn.hopeless:
-        close_turn(work, TurnStatus.FAILED, note=work.turn.hopeless)
+    elif work.turn.give_up_reason:
+        close_turn(work, TurnStatus.FAILED, note=work.turn.give_up_reason)
     elif work.calls_left <= 0:
         close_turn(work, TurnStatus.EXHAUSTED, note="too many model calls failed")
-    elif work.job is not None and (why := work.job.obstacle(work)):
+    elif work.job is not None and (why := work.job.skip_reason(work)):
         close_turn(work, TurnStatus.IDLE, note=why)
     return not work.turn.status.is_end
 
 
 def _decide_unless_stopped(work: TurnWork) -> int | None:
     try:
-        return decide(work)
+        return call_model(work)
     except Stopped:
         work.hear_stop()
         return None

@@ -50,7 +50,7 @@ class _Call:
     health: BreakerState | None
 
 
-def decide(work: TurnWork) -> int | None:
+def call_model(work: TurnWork) -> int | None:
     """One model call, from the switches to the saved answer; a final answer closes the turn.
 
     A number is how many seconds to wait before it is tried again. Raises Stopped when the turn was
@@ -89,7 +89,7 @@ def _ask_next_model(work: TurnWork, boundary: StepBoundary) -> int | None:
         models, context.use, look.basis, work.transcript.choices, context.task_type.value
     )
     listed = router.fallback_models(models, leader, work.profile.agent)
-    manner = models.routing.manner(context.use)
+    manner = models.routing.call_options(context.use)
     # Taken once: whoever comes back after the wait must not wait again.
     wished, work.retry_after_seconds = work.retry_after_seconds, None
     while True:
@@ -245,7 +245,7 @@ def _reserve(
 
 def _probability(call: _Call, basis: RoutingBasis) -> float:
     """How likely the model was; what was not left to chance was certain."""
-    lot = basis.lot(call.context.use, call.context.task_type.value)
+    lot = basis.assignment_for(call.context.use, call.context.task_type.value)
     return lot.probability if lot is not None and call.chosen_by == "learned" else 1.0
 
 

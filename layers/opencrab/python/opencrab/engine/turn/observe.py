@@ -7,7 +7,7 @@ from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.prompt.surroundings import has_foreign_words, read_surroundings
-from opencrab.engine.turn.prompt_cache import PromptCache
+from opencrab.engine.turn.prompt_cache import PromptInputs
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.turn.journal import Journal
 
@@ -16,7 +16,7 @@ _PAGES_AFTER_TRIGGER = 4
 _PAGES = 8
 
 
-def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> TurnWork:
+def observe_turn(runtime: Runtime, turn: Turn, transcript: Transcript) -> TurnWork:
     """Everything about the turn's world, in three reads: agent, session, recent lines.
 
     A turn that serves a goal reads that too; one that nobody asked for looks around in one more
@@ -40,7 +40,7 @@ def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> TurnWork:
         next_n=turn.sequence,
         limits=runtime.rules.limits,
         served=None if goal is None else goal.read(Goal),
-        prompt=PromptCache(
+        prompt=PromptInputs(
             around=around,
             seen_events=() if around is None else tuple(event.id for event in around.events),
         ),

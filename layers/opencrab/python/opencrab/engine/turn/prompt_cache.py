@@ -52,7 +52,7 @@ class EarlierHistory:
 
 
 @dataclass
-class PromptCache:
+class PromptInputs:
     """What was found out for a turn's prompts so far; None is not asked yet.
 
     `skill_index` tells of the `skills_offered`; `skills` are those that fit the trigger, without

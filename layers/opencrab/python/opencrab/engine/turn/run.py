@@ -15,10 +15,10 @@ from opencrab.domain.usage.ledger import UsageRow
 from opencrab.engine.phrases import phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolve_record_pointers
-from opencrab.engine.turn.act import act, settle_intent_as_unknown, settle_open_intent
+from opencrab.engine.turn.act import recover_open_intent, run_tool_calls, settle_intent_as_unknown
 from opencrab.engine.turn.close import close_turn
-from opencrab.engine.turn.decide import decide
-from opencrab.engine.turn.observe import observe
+from opencrab.engine.turn.decide import call_model
+from opencrab.engine.turn.observe import observe_turn
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.work import TurnWork, send_utterance
 from opencrab.ports.turn.journal import Journal, RecordedTurn, TurnChange
@@ -82,7 +82,7 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome
         if claimed is None:
             return MessageOutcome.FINISHED
         records = resolve_record_pointers(claimed.records, runtime.home.blobs)
-        work = observe(runtime, claimed.turn, Transcript.of(records))
+        work = observe_turn(runtime, claimed.turn, Transcript.of(records))
         return _drive(work, delivery, pace)
     # Another worker has a newer epoch and goes on; whatever this one still meant to write is
     # refused (ADR 0004).
@@ -90,7 +90,7 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome
         return MessageOutcome.FINISHED
     # Nothing that comes later can mend these: its agent, session or a record is gone or unreadable.
     except (Invalid, NotFound) as error:
-        runtime.home.turns.bury(delivery.body, group=delivery.group, reason=error.message)
+        runtime.home.turns.dead_letter(delivery.body, group=delivery.group, reason=error.message)
         if claimed is not None:
             abandon_turn(runtime, claimed, error.message)
         return MessageOutcome.FINISHED
@@ -150,7 +150,7 @@ def _drive(work: TurnWork, delivery: Delivery, pace: Pace) -> MessageOutcome:
             # Given back between two steps, so nobody died of it (ADR 0028).
             _uncount(work)
             return _later(work.runtime, delivery)
-        seconds = _run_until_stopped(work, decide)
+        seconds = _run_until_stopped(work, call_model)
         if seconds is not None:
             return _later(work.runtime, delivery, seconds)
     return MessageOutcome.FINISHED
@@ -165,7 +165,7 @@ def _begin(work: TurnWork, delivery: Delivery) -> None:
     _resend(work)
     if work.turn.note == _PAUSED and work.turn.stop is None:
         work.turn = work.turn.replaced(note="")
-    if work.turn.hopeless:
+    if work.turn.give_up_reason:
         _give_up(work, delivery)
     elif work.transcript.pending is not None:
         _stop_if_frozen(work)
@@ -205,7 +205,7 @@ def _step_ready(work: TurnWork) -> bool:
     # since no record may follow an intent that has no result; then wishes from outside, then what
     # the model has asked for, and the model only when nothing else is to do (ADR 0004, 0009).
     if transcript.open_intent is not None:
-        settle_open_intent(work)
+        recover_open_intent(work)
     elif (stop := work.turn.stop) is not None:
         _run_until_stopped(work, lambda running: _wait_or_stop(running, stop))
     elif transcript.repairs > REPAIRS:
@@ -215,7 +215,7 @@ def _step_ready(work: TurnWork) -> bool:
     elif not work.profile.agent.answers:
         close_turn(work, TurnStatus.STOPPED, notice=phrase("retired", language))
     elif (call := transcript.pending) is not None:
-        _run_until_stopped(work, lambda running: act(running, call))
+        _run_until_stopped(work, lambda running: run_tool_calls(running, call))
     elif transcript.steps and transcript.steps[-1].ends_turn:
         close_turn(work, TurnStatus.IDLE if _kept_silent(work) else TurnStatus.COMPLETED)
     elif work.calls_left <= 0:
@@ -272,10 +272,10 @@ def _run_until_stopped(work: TurnWork, move: Callable[[TurnWork], Moved]) -> Mov
 def _give_up(work: TurnWork, delivery: Delivery) -> None:
     """End a turn that kills its workers, tell its user, and keep a copy for the operator."""
     turn: Turn = work.turn
-    reason = f"turn {turn.id} made {turn.hopeless}"
+    reason = f"turn {turn.id} made {turn.give_up_reason}"
     # Buried before it is closed: a crash in between buries it twice, the other order would lose the
     # operator's only copy.
-    work.runtime.home.turns.bury(delivery.body, group=delivery.group, reason=reason)
+    work.runtime.home.turns.dead_letter(delivery.body, group=delivery.group, reason=reason)
     settle_intent_as_unknown(work, progress=False)
     notice = phrase("no_progress", work.profile.agent.language)
     close_turn(work, TurnStatus.FAILED, notice=notice, note=reason)

@@ -23,7 +23,7 @@ from opencrab.engine.consequence import ExtraWrites, TurnConsequence
 from opencrab.engine.models.router import draw_models_for_turn
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import store_record_body
-from opencrab.engine.turn.prompt_cache import PromptCache
+from opencrab.engine.turn.prompt_cache import PromptInputs
 from opencrab.ports.models.model import ChatRequest, ModelInfo
 from opencrab.ports.turn.journal import StepBoundary, TurnChange
 from opencrab.ports.turn.queue import Queue
@@ -54,7 +54,7 @@ class QuestionJob(Protocol):
     def limits(self, work: "TurnWork", limits: Limits) -> Limits:
         """What of the limits that hold for every turn holds for this one, which may be less."""
 
-    def obstacle(self, work: "TurnWork") -> str:
+    def skip_reason(self, work: "TurnWork") -> str:
         """Why nobody need be asked any more; "" while somebody must be."""
 
     def request(self, work: "TurnWork", info: ModelInfo, manner: CallOptions) -> ChatRequest:
@@ -105,7 +105,7 @@ class TurnWork:
     served: Goal | None = None
     lines_saved: int = 0
     job: QuestionJob | None = None
-    prompt: PromptCache = field(default_factory=PromptCache)
+    prompt: PromptInputs = field(default_factory=PromptInputs)
 
     @property
     def basis(self) -> RoutingBasis:

@@ -49,7 +49,7 @@ class NightWorker:
         self._run = run
         self._price = price
 
-    def nightfall(self, _event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+    def run_nightly(self, _event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         """Send what is due, learn today's prices if anything was, and run the nights that wait."""
 
         def seconds_left() -> float:

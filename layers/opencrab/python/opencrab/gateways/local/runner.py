@@ -122,7 +122,7 @@ class Consumer:
         try:
             if delivery.count > MAX_RECEIVES:
                 reason = f"received {MAX_RECEIVES} times"
-                self._queue.bury(delivery.body, group=delivery.group, reason=reason)
+                self._queue.dead_letter(delivery.body, group=delivery.group, reason=reason)
                 self._queue.done(delivery.receipt)
             elif self._handle(delivery) is MessageOutcome.FINISHED:
                 self._queue.done(delivery.receipt)

@@ -64,13 +64,13 @@ class Conversation:
         past, self._past = self._past, []
         return chain((answered,), *past)
 
-    def news(self) -> Iterator[Event]:
+    def new_events(self) -> Iterator[Event]:
         """What happened and may be seen since the last look.
 
         Raises Unauthenticated when the key was revoked, Unavailable when the client lags too far.
         """
         self._principal()
-        return self._following.news()
+        return self._following.new_events()
 
     def begin(self, watched: WatchTarget, visible: VisibleKinds, after: int | None) -> int:
         """See `talk.Watches`."""

@@ -18,7 +18,9 @@ class Sessions(Protocol):
     def page(self, *, after: str | None, limit: int) -> tuple[Session, ...]:
         """Sessions in order of their ids, after the given one."""
 
-    def seat(self, session_id: str, agent_ids: tuple[str, ...], now: datetime) -> Session:
+    def set_participants(
+        self, session_id: str, agent_ids: tuple[str, ...], now: datetime
+    ) -> Session:
         """Let these take part from now on, in this order; who took part already keeps their part.
 
         Raises NotFound, and Conflict when the session has ended.

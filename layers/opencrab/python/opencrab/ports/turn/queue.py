@@ -48,10 +48,10 @@ class Queue(Protocol):
         False if it is gone, or if the receipt counts no more: use it for nothing else afterwards.
         """
 
-    def bury(self, body: str, *, group: str, reason: str) -> None:
+    def dead_letter(self, body: str, *, group: str, reason: str) -> None:
         """Keep a copy among the dead letters."""
 
-    def dead(self, limit: int) -> tuple[tuple[str, str], ...]:
+    def list_dead_letters(self, limit: int) -> tuple[tuple[str, str], ...]:
         """Dead letters, newest first: body and reason."""
 
 

@@ -33,5 +33,5 @@ class UsageLedger(Protocol):
         Raises NotFound for a row that is not this agent's, and Conflict for another opinion.
         """
 
-    def unsay(self, agent_id: str, row_id: str) -> None:
-        """Put `UsageRow.unsaid` in the place of a row; raises NotFound."""
+    def redact_evaluation(self, agent_id: str, row_id: str) -> None:
+        """Put `UsageRow.without_evaluation` in the place of a row; raises NotFound."""

@@ -118,7 +118,9 @@ class DynamoSessions:
         counted = (from_item(found[pk, HEAD]) for pk in keys if (pk, HEAD) in found)
         return tuple(one.session for one in counted)
 
-    def seat(self, session_id: str, agent_ids: tuple[str, ...], now: datetime) -> Session:
+    def set_participants(
+        self, session_id: str, agent_ids: tuple[str, ...], now: datetime
+    ) -> Session:
         def seated(session: Session) -> Session:
             same = session.agent_ids == agent_ids and session.status is SessionStatus.ACTIVE
             return session if same else session.seated(agent_ids, now)

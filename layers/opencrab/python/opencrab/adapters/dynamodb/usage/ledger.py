@@ -66,8 +66,8 @@ class DynamoUsage:
     def judge(self, agent_id: str, row_id: str, judgement: Judgement) -> UsageRow:
         return self._changed(agent_id, row_id, lambda row: row.judged(judgement))
 
-    def unsay(self, agent_id: str, row_id: str) -> None:
-        self._changed(agent_id, row_id, UsageRow.unsaid)
+    def redact_evaluation(self, agent_id: str, row_id: str) -> None:
+        self._changed(agent_id, row_id, UsageRow.without_evaluation)
 
     def _changed(
         self, agent_id: str, row_id: str, change: Callable[[UsageRow], UsageRow]

@@ -97,7 +97,7 @@ def run_nightly_review(
     try:
         agent_id, stretch = parse_review_message(delivery.body)
     except Invalid as error:
-        runtime.home.nights.bury(delivery.body, group=delivery.group, reason=error.message)
+        runtime.home.nights.dead_letter(delivery.body, group=delivery.group, reason=error.message)
         return MessageOutcome.FINISHED
     try:
         if _is_done(runtime.home.facts, agent_id, stretch):

@@ -89,7 +89,7 @@ class WordingTurn:
         most = min(day * SHARE_PERCENT // 100, limits.turn_micro_usd)
         return limits.replaced(turn_micro_usd=most, session_micro_usd=None, block_micro_usd=1)
 
-    def obstacle(self, work: TurnWork) -> str:
+    def skip_reason(self, work: TurnWork) -> str:
         agent = work.profile.agent
         if any(result.state is CallState.UNKNOWN for _, result in work.transcript.asked):
             return "unknown"
@@ -145,7 +145,7 @@ class WordingTurn:
             return "stopped" if work.turn.stop is not None else "frozen"
         if status is TurnStatus.EXHAUSTED:
             return "budget" if work.calls_left > 0 else "unanswered"
-        return self.obstacle(work) or "unanswered"
+        return self.skip_reason(work) or "unanswered"
 
     def _end(
         self, work: TurnWork, records: tuple[Record, ...], header: Turn, told: ReportWording | None

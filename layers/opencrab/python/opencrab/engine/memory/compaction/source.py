@@ -69,7 +69,7 @@ class StoredSummaries:
         fact = self._fact(COMPACTION, session_id)
         return fact, fact.read(CompactionState)
 
-    def shelf(self) -> tuple[Document, SummaryIndex]:
+    def load_summary_index(self) -> tuple[Document, SummaryIndex]:
         """The newest number, and what waits."""
         fact = self._fact(SHELF, SHELF)
         return fact, fact.read(SummaryIndex)
@@ -93,7 +93,7 @@ class StoredSummaries:
             fact, compaction = self.compaction(session_id)
             lines = stretch.first, stretch.last
             return fact.holding(compaction.missed(*lines, why, now, blamed=blamed))
-        fact, shelf = self.shelf()
+        fact, shelf = self.load_summary_index()
         return fact.holding(shelf.missed(stretch.key, why, now, blamed=blamed))
 
     def _fact(self, kind: str, fact_id: str) -> Document:
@@ -149,13 +149,13 @@ class PendingSummary:
         """All of them, and no others."""
         return limits
 
-    def obstacle(self, work: TurnWork) -> str:
+    def skip_reason(self, work: TurnWork) -> str:
         """Why the summary is not wanted any more; "" while it is."""
         library = _library(work)
         if self.stretch.span is Span.TOPIC:
             wanted = library.compaction(work.turn.session_id)[1].wants(self.stretch.first)
             return "" if wanted else "these lines are summarised already"
-        waiting = (period.key for period in library.shelf()[1].periods)
+        waiting = (period.key for period in library.load_summary_index()[1].periods)
         return "" if self.stretch.key in waiting else "this period is summarised already"
 
     def request(self, work: TurnWork, info: ModelInfo, manner: CallOptions) -> ChatRequest:
@@ -215,7 +215,7 @@ class PendingSummary:
             told = facts()
             ended = header.replaced(ended_at=now, allowance=0)
             if header.status is TurnStatus.COMPLETED and not told:
-                ended = ended.replaced(status=TurnStatus.IDLE, note=self.obstacle(work))
+                ended = ended.replaced(status=TurnStatus.IDLE, note=self.skip_reason(work))
             try:
                 work.save(
                     ended, *records, beside=ExtraWrites(draws=draws, facts=told), progress=True
@@ -227,10 +227,10 @@ class PendingSummary:
 
     def _kept(self, work: TurnWork, made: Summary) -> tuple[Document, ...]:
         """The summary under the next number, and what it moves on; nothing if it came too late."""
-        if self.obstacle(work):
+        if self.skip_reason(work):
             return ()
         library, now = _library(work), work.runtime.clock.now()
-        shelved, shelf = library.shelf()
+        shelved, shelf = library.load_summary_index()
         made = made.replaced(id=f"S{shelf.last + 1}", at=now)
         shelf = shelf.replaced(last=shelf.last + 1)
         stored = new_fact(work.turn.agent_id, SUMMARY, summary_key(made.id), made)
@@ -252,7 +252,7 @@ class PendingSummary:
         return stored, shelved.holding(shelf), fact.holding(compaction)
 
     def _missed(self, work: TurnWork, why: str, blamed: bool) -> tuple[Document, ...]:  # noqa: FBT001
-        if self.obstacle(work):
+        if self.skip_reason(work):
             return ()
         now, session_id = work.runtime.clock.now(), work.turn.session_id
         return (_library(work).missed(self.stretch, session_id, why, now, blamed=blamed),)
@@ -298,7 +298,11 @@ def _of_lines(
 def _of_parts(facts: Documents, turn: Turn, stretch: SummaryStretch, room: int) -> PendingSummary:
     """Of the period's summaries, as many as the model takes; the others wait for the next."""
     library = StoredSummaries(facts, turn.agent_id)
-    waiting = (period.parts for period in library.shelf()[1].periods if period.key == stretch.key)
+    waiting = (
+        period.parts
+        for period in library.load_summary_index()[1].periods
+        if period.key == stretch.key
+    )
     parts, sources, used = list[Summary](), list[str](), 0
     for part in library.summaries(next(waiting, ())):
         source = summary_source_of_summary(part, room)

@@ -66,7 +66,7 @@ class SummaryJob(TurnJob):
 def retry_compaction(runtime: Runtime, agent_id: str, session_id: str) -> None:
     """Try again now what has failed, however often it did, and what was passed over."""
     library = StoredSummaries(runtime.home.facts, agent_id)
-    for stored, value in (library.compaction(session_id), library.shelf()):
+    for stored, value in (library.compaction(session_id), library.load_summary_index()):
         if value.failures or value.gaps:
             runtime.home.facts.commit(stored.holding(value.again()))
     request_compaction(
@@ -88,7 +88,7 @@ def _open_next(runtime: Runtime, agent_id: str, session_id: str, *, hops: int) -
         if period is None:
             return
         stretch, causes = SummaryStretch(period.span, key=period.key), period.parts
-        ledger = library.shelf()
+        ledger = library.load_summary_index()
     _, tried = ledger
     failed_at = tried.failed_at.isoformat() if tried.failed_at else ""
     attempt = (str(tried.failures), failed_at, str(PROMPT_VERSION))
@@ -156,7 +156,7 @@ def _last(models: Models, rules: Rules, agent: Agent, spoken: list[SearchRow], e
 def _period(facts: Documents, clock: Clock, library: StoredSummaries) -> SummaryPeriod | None:
     """The day or month whose summary is due, without those of which nothing is left."""
     while True:
-        stored, shelf = library.shelf()
+        stored, shelf = library.load_summary_index()
         now = clock.now()
         period = shelf.due(now) if shelf.may_try(now) else None
         if period is None or library.summaries(period.parts):

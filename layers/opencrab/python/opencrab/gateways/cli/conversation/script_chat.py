@@ -14,7 +14,7 @@ class Speaker:
         self._terminal = terminal
         self._place = place
         self._name = name
-        self._patience = patience_of(terminal, terminal.complain)
+        self._patience = patience_of(terminal, terminal.print_complaint)
         self._session_id = ""
 
     def say(self, text: str) -> None:

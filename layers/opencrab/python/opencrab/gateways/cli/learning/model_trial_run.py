@@ -79,7 +79,7 @@ class Trial:
 
     def _answer(self, exchange: Exchange) -> tuple[str, str]:
         """How the turn ended and what it said; one that waits for leave is ended."""
-        patience = patience_of(self.terminal, self.terminal.complain)
+        patience = patience_of(self.terminal, self.terminal.print_complaint)
         while True:
             patience.ask(exchange)
             if not exchange.pending:

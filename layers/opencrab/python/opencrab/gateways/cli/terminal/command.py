@@ -164,6 +164,6 @@ def _sentences_for_errors(terminal: Terminal) -> Iterator[None]:
 def print_error(terminal: Terminal, error: OpenCrabError) -> None:
     """Say what is wrong, where, and what to do about it."""
     place = f" ({error.field})" if error.field and error.field not in error.message else ""
-    terminal.complain(f"opencrab: {error.message}{place}")
+    terminal.print_complaint(f"opencrab: {error.message}{place}")
     if error.cure:
-        terminal.complain(f"  → {error.cure}")
+        terminal.print_complaint(f"  → {error.cure}")

@@ -81,9 +81,9 @@ class Terminal:
 
     def note(self, key: str, **facts: object) -> None:
         """One of our sentences, on standard error: scripts that read the answer do not see it."""
-        self.complain(self.words(key, **facts))
+        self.print_complaint(self.words(key, **facts))
 
-    def complain(self, text: str) -> None:
+    def print_complaint(self, text: str) -> None:
         """Any text as one line on standard error."""
         self.err.write(clean_terminal_text(text) + "\n")
         self.err.flush()

@@ -97,7 +97,7 @@ def _bury_delivery(queue: Queue | None, delivery: Delivery, why: str) -> Message
     """Keep what cannot be worked on for whoever looks after the installation."""
     log.warning("an interaction is put aside: %s", why)
     if queue is not None:
-        queue.bury(delivery.body, group=delivery.group, reason=why)
+        queue.dead_letter(delivery.body, group=delivery.group, reason=why)
     return MessageOutcome.FINISHED
 
 
@@ -193,7 +193,7 @@ def _given_up(
     with suppress(OpenCrabError):
         _send_reply(runtime.home.facts, runtime.clock, discord, interaction, _apology(interaction))
     reason = f"could not be done in {delivery.count} deliveries"
-    queue.bury(delivery.body, group=delivery.group, reason=reason)
+    queue.dead_letter(delivery.body, group=delivery.group, reason=reason)
     return MessageOutcome.FINISHED
 
 

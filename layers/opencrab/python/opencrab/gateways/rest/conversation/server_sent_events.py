@@ -81,7 +81,7 @@ class SessionFollower:
         self._moved: dict[str, str] = {}
         self._speaking: set[str] = set()
 
-    def news(self) -> list[str]:
+    def new_events(self) -> list[str]:
         """Everything that happened since the last call and may be shown, as events.
 
         A turn's status is read before the lines and told after them: what a turn said while this

@@ -53,7 +53,7 @@ class SocketConversation(Protocol):
     def hear(self, text: str) -> Iterator[dict[str, Any]]:
         """What there is to send because of a frame; raises an OpenCrabError to end it all."""
 
-    def news(self) -> Iterator[dict[str, Any]]:
+    def new_events(self) -> Iterator[dict[str, Any]]:
         """What there is to send because of what happened; raises an OpenCrabError to end it all."""
 
 
@@ -161,7 +161,7 @@ class OpenSocket:
         """Tell what happens, as it happens."""
         async with watch.watching(EVERY) as next_change:
             while True:
-                ended = await self._speak(self._conversation.news)
+                ended = await self._speak(self._conversation.new_events)
                 if ended is not None:
                     return ended
                 if await next_change(LOOK_SECONDS):

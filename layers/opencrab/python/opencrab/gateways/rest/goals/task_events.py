@@ -57,7 +57,7 @@ class TaskFollower:
         self._seen = seen
         self._place: tuple[object, ...] = ()
 
-    def news(self) -> list[str]:
+    def new_events(self) -> list[str]:
         """The progress as an event, if the client has not seen it yet; `once`, it is the last.
 
         While neither the goal, its turn's header nor what it waits for has changed, nothing else is

@@ -23,7 +23,7 @@ class Follower(Protocol):
     def over(self) -> bool:
         """Whether nothing more will come."""
 
-    def news(self) -> list[str]:
+    def new_events(self) -> list[str]:
         """Everything that happened since the last look, as events; raises OpenCrabError."""
 
 
@@ -57,7 +57,7 @@ async def events(
         quiet_since = loop.time()
         while loop.time() < deadline:
             try:
-                news = await run_in_threadpool(follower.news)
+                news = await run_in_threadpool(follower.new_events)
             except OpenCrabError as error:
                 yield f"event: problem\ndata: {bytes(of_error(error).body).decode()}\n\n"
                 return
