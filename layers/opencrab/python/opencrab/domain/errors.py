@@ -14,7 +14,7 @@ OpenCrabError
  ├── Unavailable    503  wait, then try again
  │    └── NeverSent      nobody worked on the request: nothing was billed
  ├── Exhausted      429  a budget is used up
- └── Unanswered     502  a model call brought no answer; its fault says what to do (fault.py)
+ └── ModelCallFailed  502  a model call brought no answer; its fault says what to do (fault.py)
 """
 
 

@@ -11,10 +11,11 @@ from opencrab.domain.value import Value
 
 
 class Effect(StrEnum):
-    """What a crash may do to an action.
+    """How a call is recovered if the worker dies during it.
 
-    `pure` runs again; `transactional` commits with its result; `keyed` carries a condition
-    that makes a repeat harmless; `once` is never repeated: its outcome stays unknown.
+    `pure` runs again; `transactional` commits with its result; `keyed` runs again with a stored
+    precondition (compare and swap) that makes a repeat harmless; `once` is never repeated, and its
+    outcome stays unknown.
     """
 
     PURE = "pure"
@@ -75,9 +76,9 @@ class SkillUsed(Value):
 
 
 class MemoriesFound(Value):
-    """A search showed these memories; `hidden` where the coin left all memories out of it.
+    """A search showed these memories; `hidden` if the turn is in the hold-out without memories.
 
-    Experiences are named by their ids after `experience:`; the coin leaves none of them out.
+    Experiences are named by their ids after `experience:`; none of them is ever held out.
     """
 
     kind: Literal["memories_found"] = "memories_found"

@@ -51,7 +51,7 @@ class ActionCall(Value):
 
 
 USE_ACTION = "use_action"
-"""The action behind which those lie that a model was not told of one by one."""
+"""The action that runs one which is not in the request's list of tools (see `find_actions`)."""
 
 
 def action_name(call: ActionCall) -> str:
@@ -101,7 +101,7 @@ class ModelIntent(Value):
     It says what the call is for, who chose the model, and at what price, so that any worker can
     settle it. The first intent of a turn keeps the `basis` for the later ones. `skills` are those
     whose text the model is given, `skills_offered` those that it is told of by name, `skills_held`
-    those that fitted and that the coin withheld. `probability` is how likely the model was.
+    those that fitted and that a trial withheld. `probability` is how likely the model was.
     """
 
     kind: Literal["model_intent"] = "model_intent"

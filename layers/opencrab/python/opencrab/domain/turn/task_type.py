@@ -1,7 +1,7 @@
 """Thinking: what kind of thought a model call needs, told by our code and not by the model.
 
-The tiers follow the Kingdom's rule: design or complex code needs the best model, a routine or a
-plain choice the quickest, everything else the usual one.
+Design and complex code need the best model, routine work and simple choices the fastest, all other
+work the standard one.
 """
 
 import re
@@ -40,7 +40,7 @@ class ThinkContext(Value):
 
     @property
     def tier(self) -> int:
-        """How much thought it is worth: 1 strategic, 2 usual, 3 by reflex."""
+        """The tier of model that it needs: 1 best, 2 standard, 3 fastest."""
         demanding = self.task_type in {TaskType.DESIGN, TaskType.CODE}
         if demanding and self.complexity > COMPLEX:
             return 1

@@ -26,10 +26,13 @@ MAX_STEPS = 10
 """Model calls in one turn, crashed attempts included."""
 
 DELIVERIES_WITHOUT_PROGRESS = 3
-"""After so many deliveries that count, without a new result, a turn ends as failed."""
+"""A turn fails after more than this many deliveries without a new result."""
 
 CRASHES_WITHOUT_PROGRESS = 6
-"""So does one beside which, and then alone, the process died more often, however quickly."""
+"""A turn also fails after more than this many process deaths without a new result.
+
+The first of them may be another turn's fault; after them the turn runs alone.
+"""
 
 
 _DAYS = 2
@@ -49,7 +52,7 @@ class Trigger(StrEnum):
 
 
 UNASKED = frozenset({Trigger.HEARTBEAT, Trigger.SCHEDULE, Trigger.EVENT})
-"""Triggers that are nobody's words: whoever wakes sees alone why."""
+"""Triggers without a person's message; their line is visible to the agent alone."""
 
 
 class TurnStatus(StrEnum):
@@ -157,7 +160,7 @@ class Turn(Value):
 
     @property
     def give_up_reason(self) -> str:
-        """Why it is not tried again, or "": it had its deliveries, or kills whoever runs it."""
+        """Why the turn is not retried, or "": no progress, or its process dies again."""
         if self.deliveries > DELIVERIES_WITHOUT_PROGRESS:
             return f"no progress in {DELIVERIES_WITHOUT_PROGRESS} deliveries"
         if self.crashes > CRASHES_WITHOUT_PROGRESS:
@@ -166,7 +169,7 @@ class Turn(Value):
 
     @property
     def unasked(self) -> bool:
-        """Whether nobody's words started it, or the work that it goes on with."""
+        """Whether it has no person's message as its cause, directly or through a goal."""
         return self.trigger in UNASKED or self.source is Source.HEARTBEAT
 
     @property

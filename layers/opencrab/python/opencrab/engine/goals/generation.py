@@ -1,4 +1,4 @@
-"""Wishes: the goals that an agent puts up by itself, from every source that it has for them.
+"""Goal generation: the goals that an agent sets itself, from each of its sources.
 
 Whoever calls commits the facts and due items of the board.
 """

@@ -1,4 +1,4 @@
-"""Tasks in sight: an instruction becomes a goal, turns carry it out, people steer it."""
+"""Instructions: one becomes a goal, turns carry it out, people steer it."""
 
 from contextlib import suppress
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Injecting: an owner gives an agent a goal that it takes up when it wants it most."""
+"""Owner goals: an owner adds a goal, which the agent starts by its priority."""
 
 from datetime import datetime
 from functools import partial

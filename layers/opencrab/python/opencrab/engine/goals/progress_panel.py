@@ -1,4 +1,4 @@
-"""Showing: the panel of an instruction as it stands when it is shown."""
+"""Progress panel: the state of an instruction when it is shown."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Agenda: which goal is carried out, what its next turn is, and what follows when one ends."""
+"""Goal queue: which goal is carried out, what its next turn is, and what follows when one ends."""
 
 import unicodedata
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Wants: which of its open goals an agent wants to go on with, and the one that it begins.
+"""Goal selection: which of its open goals an agent continues, and the one that it starts.
 
 Whoever calls commits the facts and due items of the board.
 """

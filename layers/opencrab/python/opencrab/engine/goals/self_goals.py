@@ -1,6 +1,6 @@
 """Own goals: how a goal that an agent set itself goes on, is planned anew, and teaches something.
 
-What others gave follows engine/closing.py alone: it is never repeated and never planned anew.
+A goal that others gave is neither repeated nor replanned: it follows after_turn.py alone.
 """
 
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Inner life, as its owner reads it: what an agent believes, whom it knows, how far it trusts them.
+"""Beliefs and peers, for the owner: what an agent believes, whom it knows, how far it trusts them.
 
 Trust weighs attention and priority, never permission: nothing that decides who may do what asks it.
 """

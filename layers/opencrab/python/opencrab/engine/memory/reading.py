@@ -1,4 +1,4 @@
-"""Recollection: what an agent lived through, as its owner and those who talk with it may read it.
+"""Reading memory: what an agent remembers, as its owner and those who talk with it may read it.
 
 Everything is asked for with the agent's id: a session of another agent is one that is not there.
 """

@@ -63,10 +63,9 @@ def leading_model(
 ) -> tuple[ChatModel, str]:
     """The model for a use and a type of task, and who chose it.
 
-    What the agent chose for this turn or session, or what it drew, gives way to what would hold
-    without it where it cannot be used any more: nobody could take it back. Of all other choices
-    nobody may guess why they were made, so no other model stands in. Raises Invalid naming what is
-    missing, and where.
+    A choice of the agent itself (turn or session) or of its traffic split is skipped if the model
+    is unavailable. A choice made by a person is never replaced silently: raises Invalid naming
+    what is missing, and where.
     """
     chosen = models.routing.chosen(use, basis, choices, task_type)
     try:
@@ -204,10 +203,10 @@ def _failures(attempts: Sequence[ModelAttempt], model: str) -> int:
 def draw_models_for_turn(
     models: Models, agent: Agent, mixes: Iterable[Mix], turn_id: str
 ) -> tuple[ModelAssignment, ...]:
-    """What a turn draws: the same whoever asks, and nothing where no model of a mix is left.
+    """The models assigned to a turn by the traffic splits, always the same for the same turn.
 
-    A lot's probability is that of its model, by however many aliases that one is in the mix. An
-    owner who lets nothing be learned gets nothing that was: the mixes rest until that changes.
+    The probability is the model's whole share of the split, over all its aliases. Nothing is
+    assigned where no model of a split is left, or while the owner has switched learning off.
     """
     if agent.llm.aim.leave is Leave.OFF:
         return ()

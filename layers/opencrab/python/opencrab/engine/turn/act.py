@@ -69,7 +69,7 @@ def run_tool_calls(work: TurnWork, call: ActionCall) -> None:
         try:
             _begin(work, ready, spend)
         except Changed:
-            # Only what a grant allows is spent before anything ran; what runs settles its own.
+            # Only spending the grant raises it, before the action runs: nothing runs twice.
             continue
         return
     # Grants were spent by others each time: then a human decides, as if there had been none.
@@ -77,9 +77,11 @@ def run_tool_calls(work: TurnWork, call: ActionCall) -> None:
 
 
 def recover_open_intent(work: TurnWork) -> None:
-    """Settle the intent that a dead worker left open.
+    """Recover the call whose intent a dead worker left open.
 
-    A keyed action runs again under its old condition; everything else ends as unknown.
+    Only model calls, keyed and once actions write an intent. A keyed action runs again with its
+    stored precondition; the others are recorded as `unknown` and not executed twice. Pure and
+    transactional calls leave no intent: they stay pending and run again.
     """
     intent, call = work.transcript.open_intent, work.transcript.pending
     # Only a keyed action can be repeated: its store compares the condition that the intent kept, so

@@ -41,11 +41,10 @@ def close_turn(
     """End the turn.
 
     `speech` is the agent's answer; `notice` a sentence that OpenCrab says in its place; a turn
-    that ends without either delivers nothing. What a heartbeat began delivers no notice: nobody
-    waits for it, and the session has it. `records` and `turn` are the result that ended it; `at` is
-    when, if that is known. What follows for each capability is part of the same transaction, but
-    for what is only written where there is room left. A turn with a job ends as one that failed at
-    it.
+    that ends without either delivers nothing. A turn that a heartbeat started sends no notice to a
+    channel: its session has it. `records` and `turn` are the result that ended it; `at` is when, if
+    that is known. The writes of each capability are part of the same transaction; optional ones
+    only while it has fewer than 25 items. For a background turn `job.failed` is called instead.
     """
     if work.job is not None:
         work.job.failed(work, status, records, turn or work.turn, note or notice)

@@ -1,4 +1,4 @@
-"""Decide: choose a model, reserve, ask, save the answer; the only place that calls a model."""
+"""Model calls: choose a model, reserve money, call it, save the answer; only here."""
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from opencrab.ports.models.model import ChatModel, ChatRequest
 from opencrab.ports.turn.journal import StepBoundary
 
 _LEAST_SHARE = 0.25
-"""How much of the usual history is shown at least, before none is that a turn cannot pay for."""
+"""Share of the usual history below which it is left out, if the turn cannot pay for the request."""
 
 _TOLD = 300
 """Characters of each model's error that a person is told."""
@@ -51,7 +51,7 @@ class _Call:
 
 
 def call_model(work: TurnWork) -> int | None:
-    """One model call, from the switches to the saved answer; a final answer closes the turn.
+    """One model call, from the freeze flags to the saved answer; a final answer closes the turn.
 
     A number is how many seconds to wait before it is tried again. Raises Stopped when the turn was
     asked to stop before the call.
@@ -359,7 +359,7 @@ def _last_words(work: TurnWork, *, besides: str = "") -> str:
 
 
 def _lasting(error: ModelCallFailed) -> Fault:
-    """The fault; one that passes too late for this turn is another provider's chance."""
+    """The fault; too long a wait counts as quota_spent, so that another model is called."""
     wait = error.retry_after_seconds or 0.0
     too_late = error.fault.may_pass and wait > router.LONGEST_WAIT_SECONDS
     return Fault.QUOTA_SPENT if too_late else error.fault
@@ -384,7 +384,7 @@ def _fail(
 
 
 def _leave(work: TurnWork, error: OpenCrabError, result: ModelResult, turn: Turn) -> None:
-    """End a turn whose last answers nobody can understand: idle, told only to whoever asked."""
+    """End a turn as idle after unreadable answers; only a person who asked gets the notice."""
     why = error.message[:1_000]
     language = work.profile.agent.language
     notice = "" if work.turn.unasked else phrase("failed", language, why=why)

@@ -29,9 +29,9 @@ _FOLD = re.compile(f".{{1,{LONGEST_LINE}}}")
 def spill_large_result(work: TurnWork, ready: ReadyCall, result: ActionResult) -> ActionResult:
     """The result, or where it lies and its edges when it is too large to be shown.
 
-    Turns of outsiders write no files, so that they see the edges alone. The file is foreign words
-    wherever the turn or the result is. What an action that never spills answers is refused instead:
-    a file has no audience. Raises Unavailable when the files are.
+    Turns of outsiders write no files: they get the beginning and the end alone. The file is tainted
+    if the turn or the result is. The result of an action that never spills is refused instead, as
+    everybody who may read the workspace could read the file. Raises Unavailable.
     """
     text = json.dumps(result.data, ensure_ascii=False)
     size = len(text.encode())

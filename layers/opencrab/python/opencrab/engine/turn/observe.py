@@ -17,7 +17,7 @@ _PAGES = 8
 
 
 def observe_turn(runtime: Runtime, turn: Turn, transcript: Transcript) -> TurnWork:
-    """Everything about the turn's world, in three reads: agent, session, recent lines.
+    """Everything that a turn needs, in three reads: agent, session, recent lines.
 
     A turn that serves a goal reads that too; one that nobody asked for looks around in one more
     read, its goal among what it finds, and in another one where there are unread events.

@@ -1,4 +1,4 @@
-"""Prompt cache: what the prompts of a turn need, found out once however many steps it takes."""
+"""Prompt inputs: what the prompts of a turn need, read once however many steps it takes."""
 
 from dataclasses import dataclass, field
 
@@ -53,7 +53,7 @@ class EarlierHistory:
 
 @dataclass
 class PromptInputs:
-    """What was found out for a turn's prompts so far; None is not asked yet.
+    """What was read for a turn's prompts so far; None is not read yet.
 
     `skill_index` tells of the `skills_offered`; `skills` are those that fit the trigger, without
     `skills_held`, which the trial withholds; `guidance` is their text. `earlier` is what is told of

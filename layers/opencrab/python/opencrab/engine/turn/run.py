@@ -97,7 +97,7 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome
 
 
 def abandon_turn(runtime: Runtime, claimed: RecordedTurn, why: str) -> None:
-    """End a turn whose world is gone: what it needs cannot be read, only what follows is told."""
+    """End a turn whose agent, session or records are missing or unreadable."""
     turn, now = claimed.turn, runtime.clock.now()
     # A lost call is charged in full (ADR 0008), and what is left of the allowance goes back.
     lost = [(intent, ModelResult.unknown(intent)) for intent in _unfinished_model_calls(claimed)]

@@ -285,7 +285,7 @@ class TurnWork:
         at: datetime | None = None,
         **details: Any,
     ) -> tuple[Utterance, ...]:
-        """The speech on its way to a channel that pushes; nothing for doors that fetch.
+        """The speech on its way to a channel that pushes; nothing for clients that fetch.
 
         What comes first, be it speech or a question to a human, answers those who wait. It goes to
         the turn's own channel, or `to` another one.

@@ -66,7 +66,7 @@ class ActionReach:
 
 @dataclass(frozen=True)
 class ActionContext:
-    """What an action may know and touch; `key` is the same for every attempt at the same call.
+    """What an action may know and touch; `key` is the idempotency key, the same on each retry.
 
     `basis` is what the turn's routing goes by, `choices` are the models chosen in it so far.
     `receipts` is what has succeeded in this turn; `goal` is the one that the turn serves, read

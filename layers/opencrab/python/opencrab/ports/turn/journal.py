@@ -56,9 +56,9 @@ class TurnChange:
 
     It holds only while the stored header has the `epoch` and the sequence `expected`; records are
     put if absent. With `unless_stopped` it is an intent: it is refused once a stop was asked.
-    `turn` is the header afterwards, except for `stop`, which only `Journal.stop` writes. One that
-    lets a paused turn wait is refused once that pause is taken back or became a stop: else nobody
-    would ever wake it.
+    `turn` is the header afterwards, except for `stop`, which only `Journal.stop` writes. A change
+    that lets a paused turn wait is refused if the pause was meanwhile cancelled or became a stop:
+    the turn would wait for a resume that has already happened.
     """
 
     turn: Turn
@@ -136,8 +136,9 @@ class Journal(SessionHistory, Protocol):
     def commit(self, change: TurnChange) -> Turn:
         """Apply one change and answer the stored header.
 
-        Raises Superseded (epoch or sequence moved on), Stopped (see Change), Exhausted (a budget's
-        limit; `field` names its scope), Changed (one of its facts is stored in another version).
+        Raises Superseded (epoch or sequence moved on), Stopped (`TurnChange.unless_stopped`),
+        Exhausted (a budget's limit; `field` names its scope), Changed (a document is stored in
+        another version).
         """
 
     def load(self, turn_id: str) -> RecordedTurn:
