@@ -14,7 +14,7 @@ from tests.e2e.nights import learner, lived
 
 SAID = "I did well: 12 turns were judged. Quality is at 100 %, and nothing was wasted."
 SAID_JA = "12ターンを評価できました。品質は100%で、無駄はありませんでした。"
-HEAD, HEAD_JA = "## Summary", "## 自分の言葉で"
+HEAD, HEAD_JA = "## In its own words", "## 自分の言葉で"
 DAY = "daily-2026-01-05"
 
 

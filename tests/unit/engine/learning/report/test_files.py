@@ -19,7 +19,7 @@ from tests.e2e.house import House
 DAY, EN = "daily-2026-01-05", Language.EN
 PATH, BESIDE = "reports/learning/2026-01-05.md", "reports/learning/2026-01-05.night.md"
 TEXT = "# Mika\n\n12 turns.\n\n## Within the budget?\n\nYes.\n"
-HEAD = "## Summary"
+HEAD = "## In its own words"
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_a_section_is_put_before_all_others_once(report: NightReport) -> None:
     for _ in range(2):
         report.reworked(EN, HEAD, _well)
     title, _, rest = TEXT.partition("## Within")
-    after = f"{title}## Summary\n\nAll is well.\n\n## Within{rest}"
+    after = f"{title}## In its own words\n\nAll is well.\n\n## Within{rest}"
     assert report.written(EN) == after == with_report_section(TEXT, (HEAD, "All is well."))
     assert report.put(EN, TEXT) == PATH
     assert report.written(EN) == TEXT
