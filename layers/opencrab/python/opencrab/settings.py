@@ -144,7 +144,7 @@ def listed_models(*, folder: Path | None = None) -> Mapping[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise _unreadable(path, error) from error
     if not isinstance(found, Mapping):
-        raise _unreadable(path, TypeError("it is no JSON object"))
+        raise _unreadable(path, TypeError("it is not a JSON object"))
     return found
 
 
@@ -189,9 +189,9 @@ def _from_environment(
         name = names.get(variable) or variable.removeprefix(_PREFIX).lower().replace("__", ".")
         if name not in written and not name.startswith(_PROVIDERS):
             raise Invalid(
-                f"the environment variable {variable} names no setting: there is no {name!r}",
+                f"the environment variable {variable} is not a setting: there is no {name!r}",
                 field=variable,
-                cure="correct its name after config/default.toml, or remove it",
+                cure="correct its name (see config/default.toml), or remove it",
             )
         value = _like(written.get(name, ""), environ[variable], variable)
         given[name] = EffectiveSetting(value, variable)
@@ -296,7 +296,7 @@ def _like(default: Any, text: str, variable: str) -> Any:
         raise Invalid(
             f"{variable} must be of type {expected}, not {text!r}",
             field=variable,
-            cure="correct it or remove it; config/default.toml shows what is meant",
+            cure="correct it or remove it; see config/default.toml",
         ) from None
     return text
 

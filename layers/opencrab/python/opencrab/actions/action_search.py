@@ -78,7 +78,7 @@ def use_action(arguments: UseAction, context: ActionContext) -> ActionResult:
     raise Invalid(
         f"{arguments.name!r} cannot be used through use_action",
         field="name",
-        cure="find_actions tells what there is",
+        cure="find_actions lists the actions",
     )
 
 

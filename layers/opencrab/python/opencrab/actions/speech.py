@@ -125,7 +125,7 @@ def update_impression(arguments: UpdateImpression, context: ActionContext) -> Ac
     given = arguments.model_dump(exclude={"target_id"})
     said = {name: value for name, value in given.items() if value}
     if not said:
-        raise Invalid("there is no impression", cure="say at least one thing about them")
+        raise Invalid("the impression is empty", cure="give at least one property")
     stored = context.reach.facts.get(context.agent.id, IMPRESSION, target)
     now, turn, language = context.clock.now(), context.turn, context.agent.language
     if stored is None:
@@ -154,7 +154,7 @@ def _heard_name(target: str, context: ActionContext) -> str | None:
 def _require_room(context: ActionContext) -> None:
     known = context.reach.facts.page(context.agent.id, IMPRESSION, limit=IMPRESSIONS)
     if len(known) >= IMPRESSIONS:
-        raise Refused(f"you have impressions of {IMPRESSIONS} others, and more are not allowed")
+        raise Refused(f"limit reached: {IMPRESSIONS} impressions")
 
 
 def _require_words(text: str) -> None:

@@ -67,7 +67,9 @@ def web_fetch(arguments: WebFetch, context: ActionContext) -> ActionResult:
     """Read the text of a web page that is allowed."""
     web = context.reach.web
     if web is None:
-        raise Refused("no web pages are allowed here", cure="do without")
+        raise Refused(
+            "web access is not configured: web.allow is empty", cure="continue without it"
+        )
     page = web.fetch(arguments.url)
     note = {"note": "The page is longer; only its beginning is shown."} if page.cut else {}
     shown = ActionResult.done(url=page.url, title=page.title, text=page.text, cut=page.cut, **note)
@@ -85,7 +87,7 @@ def web_search(arguments: WebSearch, context: ActionContext) -> ActionResult:
     """Search the web; your query goes to an outside service."""
     service = context.reach.web_search
     if service is None:
-        raise Refused("no search service is configured", cure="do without")
+        raise Refused("no search service is configured", cure="continue without it")
     if not arguments.query.strip():
         raise Invalid("query is blank", field="query", cure="write what to look for")
     results = [

@@ -52,7 +52,7 @@ def _nonce(arguments: WorldSend, context: ActionContext) -> dict[str, Any]:
 def _post(context: ActionContext) -> WorldPost:
     post = context.reach.world
     if post is None:
-        raise Refused("this installation has no way to worlds", cure="do without")
+        raise Refused("worlds are not configured in this installation", cure="continue without it")
     return post
 
 

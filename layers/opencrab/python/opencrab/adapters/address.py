@@ -70,13 +70,13 @@ class BaseUrlRules:
         parts = self._split(url)
         host = parts.hostname or ""
         if parts.scheme not in {"http", "https"} or not host:
-            raise self._invalid("must begin with http:// or https:// and name a host")
+            raise self._invalid("must begin with http:// or https:// and have a host")
         if "@" in parts.netloc:
             raise self._invalid("must not contain a user name or password: use api_key")
         if parts.query or parts.fragment:
-            raise self._invalid("must end with its path: leave out '?' and '#'")
+            raise self._invalid("must end with its path: remove '?' and '#'")
         if not _is_plain(parts.netloc):
-            raise self._invalid("has a host that is no plain name or address", _PUNYCODE)
+            raise self._invalid("has an invalid host", _PUNYCODE)
         if self._is_metadata(host):
             raise self._invalid(f"must not be the cloud's metadata address {host!r}")
         if parts.scheme == "http" and not is_private(url):
@@ -99,7 +99,7 @@ class BaseUrlRules:
         address = _numeric(name)
         if address is None:
             if _NUMERIC_LABEL.fullmatch(name.rpartition(".")[2]):
-                raise self._invalid(f"has a host that is no usual IP address: {host!r}")
+                raise self._invalid(f"has an unusual IP address as host: {host!r}")
             return name in _METADATA_NAMES or name.partition(".")[0] == _METADATA_LABEL
         return address.is_link_local or any(address in network for network in _METADATA_NETWORKS)
 

@@ -69,7 +69,10 @@ class LambdaSearch:
         except ValueError:
             told = None
         if not isinstance(told, dict) or told.get("v") != VERSION:
-            raise self._silent("speaks another version", "deploy both functions from one version")
+            raise self._silent(
+                "uses an unsupported protocol version",
+                "deploy both functions from the same version",
+            )
         if "error" in told:
             raise _error_of(told["error"])
         return told
@@ -79,7 +82,7 @@ class LambdaSearch:
             return form.validate_python(told)
         except ValidationError as error:
             raise self._silent(
-                "answered what nobody can read", "deploy both functions from one version"
+                "returned a malformed response", "deploy both functions from the same version"
             ) from error
 
     def _silent(self, why: str, cure: str) -> Unavailable:
@@ -104,15 +107,15 @@ def answer_search(
 def _dispatch_request(search: Search, question: Mapping[str, Any], at_most: int) -> dict[str, Any]:
     if question.get("v") != VERSION:
         raise Unavailable(
-            f"a question of version {question.get('v')!r} is not understood here",
-            cure="deploy both functions from one version",
+            f"unsupported protocol version {question.get('v')!r}: this function uses {VERSION}",
+            cure="deploy both functions from the same version",
         )
     what = question.get("ask")
     try:
         agent_id = _agent_ids().validate_python(question.get("agent"))
         query = _queries().validate_python(question["query"]) if what == "search" else None
     except (KeyError, ValidationError) as error:
-        raise Invalid("a question of unknown form", field="query") from error
+        raise Invalid("malformed search request", field="query") from error
     if query is not None:
         return {"found": _fitting(search.search(agent_id, query), at_most)}
     if what == "forget":
@@ -120,7 +123,7 @@ def _dispatch_request(search: Search, question: Mapping[str, Any], at_most: int)
         return {}
     if what == "status":
         return {"status": _statuses().dump_python(search.status(agent_id), mode="json")}
-    raise Invalid(f"nobody can be asked to {what!r}", field="ask")
+    raise Invalid(f"unknown operation {what!r}", field="ask")
 
 
 def _fitting(found: tuple[SearchHit, ...], at_most: int) -> list[Any]:

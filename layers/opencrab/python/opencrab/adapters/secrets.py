@@ -54,7 +54,7 @@ def secrets_from(
     if name and name != place:
         return SecretsManagerSecrets(open_client("secretsmanager"), name, clock)
     raise Invalid(
-        f"{place!r} names no place of secrets",
+        f"{place!r} is not a valid secrets location",
         field="aws.secrets",
         cure="write ssm:/path/ or secretsmanager:name",
     )
@@ -97,7 +97,7 @@ class _KeptSecrets:
         except OpenCrabError as error:
             if self._values is None:
                 raise
-            log.warning("old secrets stay in use: %s", error.message)
+            log.warning("keeping the cached secrets: %s", error.message)
             self._until = now + AGAIN
             return self._values
         self._until = now + KEPT
@@ -197,7 +197,7 @@ class SecretsManagerSecrets:
                 return
             version = written
         raise Unavailable(
-            f"the secret {self._place!r} is changed by others again and again",
+            f"the secret {self._place!r} has too many concurrent updates; retries exhausted",
             cure="try again in a few seconds",
         )
 
@@ -223,7 +223,7 @@ def _texts(document: str, place: str) -> dict[str, str]:
         values = json.loads(document)
     if not isinstance(values, dict) or not all(isinstance(each, str) for each in values.values()):
         raise Unavailable(
-            f"the secret {place!r} is no JSON object of texts",
+            f"the secret {place!r} is not a JSON object with string values",
             cure='store it as {"NAME": "value"}',
         )
     return values
@@ -262,7 +262,7 @@ def _translate_error(error: Exception, place: str, permission: str, deed: str) -
         )
     if code in _MISTYPED:
         return Unavailable(
-            f"{place!r} did not take the secret: {code}",
-            cure="if a parameter of this name is no SecureString, delete it and try again",
+            f"{place!r} rejected the secret: {code}",
+            cure="if a parameter of this name is not a SecureString, delete it and try again",
         )
-    return unavailable_error(f"the store of secrets {place!r}", error, permissions=permission)
+    return unavailable_error(f"secret store {place!r}", error, permissions=permission)

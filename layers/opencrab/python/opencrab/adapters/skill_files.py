@@ -135,7 +135,7 @@ class _Document:
         for key, found in self._said.items():
             if key not in keys:
                 known = ", ".join(sorted(keys))
-                _wrong(path, found.line, f"{key!r} means nothing here", f"use {known}")
+                _wrong(path, found.line, f"{key!r} is not a known key", f"use {known}")
 
     def text(self, key: str, default: str | None = None) -> str:
         """What a key says in words."""
@@ -149,7 +149,7 @@ class _Document:
             return default
         found = said[key]
         if not isinstance(found.value, str):
-            _wrong(self._path, found.line, f"{key!r} is not a text", f"write {key}: …")
+            _wrong(self._path, found.line, f"{key!r} is not a string", f"write {key}: …")
         return found.value
 
     def list(self, key: str) -> tuple[str, ...]:
@@ -184,7 +184,7 @@ class _Document:
         name = self.text("name")
         line = self._said["name"].line
         if name != place:
-            _wrong(self._path, line, f"the name {name!r} is not that of its place", f"use {place}")
+            _wrong(self._path, line, f"name {name!r} differs from the folder name", f"use {place}")
         try:
             return StandardSkill.model_validate({"name": name, **fields})
         except ValidationError as error:
@@ -208,7 +208,7 @@ def _front_matter(path: Path, lines: list[str]) -> dict[str, FrontMatterValue]:
                 _scalar(path, number, item["value"])
             )
         elif entry is None:
-            _wrong(path, number, "this is no `key: value`", "write one")
+            _wrong(path, number, "this line is not `key: value`", "write one")
         elif entry["indent"]:
             _add_entry(path, _open_map(path, number, said.get(open_key)), number, entry)
         else:
@@ -221,7 +221,7 @@ def _add_entry(
 ) -> str:
     key, text = entry["key"], _COMMENT.sub("", entry["value"] or "").strip()
     if key in said:
-        _wrong(path, number, f"{key!r} is there twice", "keep one of them")
+        _wrong(path, number, f"{key!r} is given twice", "keep one of them")
     if entry["indent"] and not text:
         _wrong(path, number, f"{key!r} has no value", "write a text: maps are one level deep")
     value: str | list[str] | dict[str, FrontMatterValue]
@@ -239,7 +239,7 @@ def _open_list(path: Path, number: int, found: FrontMatterValue | None) -> list[
     if found is not None and found.value == {}:
         found.value = []
     if found is None or not isinstance(found.value, list):
-        _wrong(path, number, "this item belongs to no list", "put it below a key without a value")
+        _wrong(path, number, "this list item has no key", "put it below a key without a value")
     return found.value
 
 
@@ -247,7 +247,7 @@ def _open_map(
     path: Path, number: int, found: FrontMatterValue | None
 ) -> dict[str, FrontMatterValue]:
     if found is None or not isinstance(found.value, dict):
-        _wrong(path, number, "this is indented below no key", "do not indent it")
+        _wrong(path, number, "this line is indented but has no parent key", "do not indent it")
     return found.value
 
 
@@ -257,7 +257,7 @@ def _scalar(path: Path, number: int, text: str) -> str:
     if quoted:
         rest = text[quoted.end() :].strip()
         if rest and not rest.startswith("#"):
-            _wrong(path, number, "something follows the closing quote", "remove it")
+            _wrong(path, number, "there is text after the closing quote", "remove it")
         if quoted["single"] is not None:
             return quoted["single"].replace("''", "'")
         return _ESCAPE.sub(lambda found: _ESCAPES.get(found[1], found[0]), quoted["double"])
@@ -276,9 +276,9 @@ def _content(path: Path) -> str:
         content = path.read_bytes()
         text = content.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise Invalid(f"{path}: it cannot be read: {error}", cure="save it as UTF-8") from error
+        raise Invalid(f"{path}: cannot be read: {error}", cure="save it as UTF-8") from error
     if len(content) > FILE_BYTES:
-        _wrong(path, 1, f"it has {len(content)} bytes, at most {FILE_BYTES} are read", "shorten it")
+        _wrong(path, 1, f"has {len(content)} bytes; at most {FILE_BYTES} are read", "shorten it")
     return text.replace("\r\n", "\n")
 
 

@@ -229,8 +229,8 @@ def _check(body: str, url: str) -> None:
     refused = _REFUSED.search(body)
     if refused:
         raise Invalid(
-            f"{where} holds {refused.group()!r}, which SQS does not carry",
-            cure="leave out control characters and what is no character",
+            f"{where} holds {refused.group()!r}, which SQS does not accept",
+            cure="remove control characters and unpaired surrogates",
         )
 
 
@@ -248,7 +248,7 @@ def _translate_error(error: Exception, url: str, permission: str) -> OpenCrabErr
         return TooLarge(f"a message is too large for {what}", cure="send less than 1 MiB")
     if code == "InvalidMessageContents":
         return Invalid(
-            f"a message for {what} holds characters that SQS does not carry",
+            f"a message for {what} holds characters that SQS does not accept",
             cure="leave out control characters",
         )
     if code in _MISSING:

@@ -60,7 +60,7 @@ class FakeClock:
     def advance(self, seconds: float) -> None:
         """Let time pass, forwards only."""
         if seconds < 0:
-            raise Invalid("time goes forwards only", field="seconds", cure="use a positive number")
+            raise Invalid("time cannot go backwards", field="seconds", cure="use a positive number")
         with self._lock:
             self._now += timedelta(seconds=seconds)
 

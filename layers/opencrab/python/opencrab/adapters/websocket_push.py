@@ -28,7 +28,7 @@ class ApiGatewayPush:
             self._post(connection_id, text.encode())
         except AWS_ERRORS as error:
             if error_code(error) in _GONE:
-                raise NotFound("this connection is gone") from error
+                raise NotFound("the connection is closed") from error
             raise unavailable_error("a connection", error, permissions=_PERMISSIONS) from error
 
     def cut(self, connection_id: str) -> None:

@@ -37,11 +37,11 @@ class EventBridgeBus:
             answer = self._client.put_events(Entries=[entry])
         except AWS_ERRORS as error:
             raise unavailable_error(
-                f"the bus {self._bus!r} to worlds", error, permissions="events:PutEvents"
+                f"world event bus {self._bus!r}", error, permissions="events:PutEvents"
             ) from error
         if answer.get("FailedEntryCount"):
             code = str(answer["Entries"][0].get("ErrorCode", "an error"))
-            raise Unavailable(f"the bus to worlds took no message: {code[:100]}")
+            raise Unavailable(f"the world event bus rejected the message: {code[:100]}")
 
 
 def detail_of(raw: bytes, envelope: WorldEnvelope) -> dict[str, Any]:
@@ -59,9 +59,9 @@ def detail_of(raw: bytes, envelope: WorldEnvelope) -> dict[str, Any]:
 def envelope_in(body: str) -> bytes:
     """The envelope that an event brings, as a queue delivers it; raises Invalid."""
     if len(body) > 2 * _DETAIL_BYTES:
-        raise Invalid("this event is too long for an envelope")
+        raise Invalid("the event is too large for an envelope")
     try:
         packed = json.loads(body)["detail"]["envelope"]
         return base64.b64decode(packed, validate=True)
     except (ValueError, TypeError, KeyError, binascii.Error, RecursionError) as error:
-        raise Invalid("this event holds no envelope") from error
+        raise Invalid("the event contains no envelope") from error

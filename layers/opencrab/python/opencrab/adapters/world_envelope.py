@@ -40,7 +40,7 @@ class Ed25519Envelopes:
         try:
             signed = _encode_msgpack(_row(envelope))
         except (TypeError, ValueError, OverflowError) as error:
-            raise Invalid(f"the payload has no form on the wire: {error}"[:300]) from error
+            raise Invalid(f"the payload cannot be encoded: {error}"[:300]) from error
         raw = _encode_msgpack([signed, _private(private_key).sign(signed)])
         _require_size(raw)
         return raw
@@ -49,7 +49,7 @@ class Ed25519Envelopes:
         _require_size(raw)
         outer = _decode_msgpack(raw)
         if not _are(outer, bytes, bytes) or len(outer[1]) != _SIGNATURE_BYTES:
-            raise Invalid("this is no envelope", cure="send signed bytes and their signature")
+            raise Invalid("invalid envelope", cure="send signed bytes and their signature")
         signed, signature = outer
         envelope = _envelope(_decode_msgpack(signed))
         return OpenEnvelope(envelope, signed, signature, _digest(raw))
@@ -80,17 +80,17 @@ def _row(envelope: WorldEnvelope) -> list[Any]:
 
 def _envelope(row: Any) -> WorldEnvelope:
     if not isinstance(row, list) or row[:1] != [_MAGIC]:
-        raise Invalid("this is no envelope", cure="begin the signed bytes with OPENCRAB")
+        raise Invalid("invalid envelope", cure="start the signed bytes with OPENCRAB")
     if row[1:2] != [ENVELOPE_VERSION]:
         raise Invalid(
-            "this envelope is of another version",
+            "unsupported envelope version",
             field="version",
             cure=f"send version {ENVELOPE_VERSION}",
         )
     reply = b"" if len(row) == _FIELDS and row[7] is None else row[7:8]
     shaped = row if reply != b"" else [*row[:7], b"", *row[8:]]
     if not _are(shaped, str, int, str, int, bytes, str, bytes, bytes, int, bytes):
-        raise Invalid("a field of this envelope is missing or of another type")
+        raise Invalid("an envelope field is missing or has the wrong type")
     try:
         return WorldEnvelope(
             world_id=row[2],
@@ -103,13 +103,13 @@ def _envelope(row: Any) -> WorldEnvelope:
             body=_body(row[9]),
         )
     except (ValidationError, ValueError, OverflowError, OSError) as error:
-        raise Invalid("a field of this envelope has no such value") from error
+        raise Invalid("an envelope field has an invalid value") from error
 
 
 def _body(packed: bytes) -> _BODY:
     body = _decode_msgpack(packed)
     if not isinstance(body, dict):
-        raise Invalid("the payload is no map")
+        raise Invalid("the payload is not a map")
     return body
 
 
@@ -124,7 +124,7 @@ def _decode_msgpack(raw: bytes) -> Any:
         return msgpack.unpackb(raw, raw=False, strict_map_key=False, use_list=True)
     except (ValueError, TypeError, RecursionError) as error:
         # TypeError: a map in the place of a key.
-        raise Invalid("these bytes are no MessagePack") from error
+        raise Invalid("invalid MessagePack") from error
 
 
 def _are(row: Any, *kinds: type) -> bool:
@@ -149,7 +149,7 @@ def _private(key: str) -> Ed25519PrivateKey:
     try:
         return Ed25519PrivateKey.from_private_bytes(bytes.fromhex(key))
     except ValueError:
-        raise Invalid("a private key for a world is none of Ed25519") from None
+        raise Invalid("a world's private key is not a valid Ed25519 key") from None
 
 
 def _public(key: str) -> Ed25519PublicKey:
@@ -157,7 +157,7 @@ def _public(key: str) -> Ed25519PublicKey:
         return Ed25519PublicKey.from_public_bytes(bytes.fromhex(key))
     except ValueError:
         raise Invalid(
-            f"{key[:80]!r} is no public key of Ed25519",
+            f"{key[:80]!r} is not a valid Ed25519 public key",
             field="keys",
             cure="give its 32 bytes as 64 hexadecimal digits",
         ) from None

@@ -30,7 +30,7 @@ def rules_of(configured: Settings) -> Rules:
             raise Invalid(
                 f"budget.{name} must be from 0 to 1,000,000 US dollars",
                 field=f"budget.{name}",
-                cure="correct it; config/default.toml shows what is meant",
+                cure="correct it; see config/default.toml",
             )
         return round(amount)
 
@@ -75,7 +75,7 @@ def _section(configured: Settings, section: str, kind: type[Section]) -> Section
         raise Invalid(
             f"{name}: {wrong['msg']}",
             field=name,
-            cure="correct it; config/default.toml shows what is meant",
+            cure="correct it; see config/default.toml",
         ) from None
 
 
@@ -85,7 +85,7 @@ def _whole(configured: Settings, name: str, least: int, most: int) -> int:
         raise Invalid(
             f"{name} must be from {least} to {most:,}, not {number}",
             field=name,
-            cure="correct it; config/default.toml shows what is meant",
+            cure="correct it; see config/default.toml",
         )
     return number
 

@@ -22,7 +22,7 @@ def vectors_enabled(configured: "Settings") -> bool:
     backend = configured.get("search.backend")
     if backend != _BACKEND:
         raise Invalid(
-            f"search.vectors does not work with search.backend {backend!r}",
+            f"search.vectors is not supported with search.backend {backend!r}",
             field="search.vectors",
             cure=f"set search.backend to {_BACKEND!r}, or search.vectors to false",
         )

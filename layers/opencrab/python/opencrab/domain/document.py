@@ -67,5 +67,5 @@ def unique_facts(facts: Iterable[Document]) -> tuple[Document, ...]:
     """The facts of one transaction, of which no two may be the same item."""
     listed = tuple(facts)
     if len({fact.key for fact in listed}) < len(listed):
-        raise AssertionError("a transaction that writes one fact twice")
+        raise AssertionError("a transaction writes the same document twice")
     return listed

@@ -91,7 +91,7 @@ def _plain_text(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ValueError("must not contain half characters (lone surrogates)") from error
+        raise ValueError("must not contain unpaired surrogates") from error
     return text
 
 

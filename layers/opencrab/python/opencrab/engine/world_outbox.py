@@ -69,12 +69,14 @@ class WorldOutbox:
             except Changed:
                 continue
             return paid
-        raise Unavailable(f"the place of agent {agent_id!r} in its world is changed all the time")
+        raise Unavailable(
+            f"concurrent updates to the world binding of agent {agent_id!r}; retries exhausted"
+        )
 
     def _place(self, agent_id: str) -> Document:
         stored = stored_world(self._facts, agent_id)
         if stored is None:
-            raise Refused(f"agent {agent_id!r} is bound to no world", cure="do without")
+            raise Refused(f"agent {agent_id!r} is bound to no world", cure="continue without it")
         return stored
 
     def _private_key(self, world: WorldBinding) -> str:
@@ -86,7 +88,7 @@ class WorldOutbox:
             found = secrets.get(name)
         if found is None:
             raise Unavailable(
-                f"the private key of agent {world.agent_id!r} is not among the secrets",
+                f"the private key of agent {world.agent_id!r} is missing from the secret store",
                 cure=f"put it back as {name}",
             )
         return found

@@ -53,6 +53,6 @@ class Documents(Protocol):
 def stale_write(fact: Document) -> Changed:
     """A fact is stored in another version than the one that a write expected."""
     return Changed(
-        f"{fact.kind} {fact.id!r} of {fact.owner!r} was changed meanwhile",
+        f"{fact.kind} {fact.id!r} of {fact.owner!r} was changed concurrently",
         cure="read it again and repeat the change",
     )

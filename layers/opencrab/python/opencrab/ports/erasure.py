@@ -46,5 +46,5 @@ def not_ended(turn: Turn) -> Conflict:
     """A turn that still runs or waits would write again what is erased."""
     return Conflict(
         f"turn {turn.id!r} has not ended: it is {turn.status.value}",
-        cure="stop it first, then forget again",
+        cure="stop it first, then repeat the erasure",
     )

@@ -85,11 +85,13 @@ def _version(_arguments: SetPurpose, context: ActionContext) -> dict[str, Any]:
 def set_purpose(arguments: SetPurpose, context: ActionContext) -> ActionResult:
     """Set your purpose, as your owner told you."""
     if context.turn.authority is not Authority.OWNER:
-        raise Invalid("only the owner gives a purpose", cure="ask your owner what it is to be")
+        raise Invalid("only the owner gives a purpose", cure="ask your owner which purpose to set")
     agent = context.reach.agents.get(context.agent.id).agent
     if agent.purpose != arguments.purpose:
         if agent.version != context.prepared["version"]:
-            raise Conflict("somebody changed you meanwhile", cure="look again, then decide")
+            raise Conflict(
+                "your state was changed concurrently", cure="read your state again, then decide"
+            )
         changed = agent.replaced(purpose=arguments.purpose, updated_at=context.clock.now())
         context.reach.agents.save(changed)
     return ActionResult.done(purpose=arguments.purpose)
@@ -154,7 +156,7 @@ def _require_room(context: ActionContext, agenda: Agenda, horizon: Horizon) -> N
     """
     authority = context.turn.authority
     if len(agenda.open) >= OPEN_GOALS:
-        raise Conflict(f"you have {OPEN_GOALS} open goals", cure="reach or give up one first")
+        raise Conflict(f"you have {OPEN_GOALS} open goals", cure="complete or abandon one first")
     if authority is not Authority.SELF or len(agenda.open) < open_goal_limit(horizon, authority):
         return
     names = ((GOAL, goal_key(goal_id)) for goal_id in agenda.open)
@@ -201,7 +203,7 @@ def _planned_anew(arguments: PlanGoal, context: ActionContext) -> ActionResult:
     fact, goal = _own_goal(context, arguments.goal_id)
     if goal.authority is not Authority.SELF:
         raise Refused(
-            f"the plan of {goal.id} is fixed: somebody gave you that goal",
+            f"the plan of {goal.id} is fixed: the goal was given to you",
             cure="fail the task and report what could not be done",
         )
     require_checkable_conditions(arguments.tasks)
@@ -237,7 +239,9 @@ def start_task(arguments: StartTask, context: ActionContext) -> ActionResult:
     if goal.horizon is Horizon.ASPIRATION:
         raise Conflict(f"{goal.id} is an aspiration", cure="add an objective that serves it")
     if goal.pause is not None:
-        raise Conflict(f"{goal.id} waits: {goal.pause.reason}", cure="somebody must resume it")
+        raise Conflict(
+            f"{goal.id} is paused: {goal.pause.reason}", cure="wait until your owner resumes it"
+        )
     return ActionResult.done(GoalBegun(goal=goal.id), goal_id=goal.id, begins="after this turn")
 
 
@@ -259,7 +263,7 @@ def _own_goal(context: ActionContext, goal_id: str) -> tuple[Document, Goal]:
     serves = context.goal is not None and context.goal.id == goal.id
     same = (goal.authority, goal.principal_id) == (turn.authority, turn.principal_id)
     if not (serves or same or turn.authority is Authority.OWNER):
-        raise Refused(f"{goal.id} is somebody else's goal", cure="add a goal of your own")
+        raise Refused(f"{goal.id} was not set by you", cure="add your own goal")
     return fact, goal
 
 

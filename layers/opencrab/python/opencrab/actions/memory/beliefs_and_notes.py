@@ -104,7 +104,7 @@ def form_belief(arguments: FormBelief, context: ActionContext) -> ActionResult:
     if name is None:
         if len(held) >= BELIEFS:
             raise Refused(
-                f"you hold {BELIEFS} beliefs, and more are not allowed",
+                f"limit reached: {BELIEFS} beliefs",
                 cure="confirm one that says nearly the same, or ask your owner to remove some",
             )
         fact = new_fact(context.agent.id, BELIEF, new.id, new)
@@ -134,7 +134,7 @@ def test_belief(arguments: TestBelief, context: ActionContext) -> ActionResult:
         raise NotFound(
             f"there is no belief {arguments.belief_id!r}",
             field="belief_id",
-            cure="take an id that you were shown, or use form_belief",
+            cure="use the id of a belief that you were shown, or use form_belief",
         )
     known = stored.read(Belief)
     _require_vouching(known, context)
@@ -226,12 +226,14 @@ def rate_peer(arguments: RatePeer, context: ActionContext) -> ActionResult:
     agent_id, peer_id = context.agent.id, arguments.peer_id
     if peer_id == agent_id:
         raise Invalid(
-            "this is yourself", field="peer_id", cure="name another agent, or form a belief"
+            "you cannot rate yourself",
+            field="peer_id",
+            cure="give another agent's id, or use form_belief",
         )
     stored = context.reach.facts.get(agent_id, PEER, peer_id)
     if stored is None and _count(context, PEER) >= PEERS:
         raise Refused(
-            f"you know {PEERS} peers, and more are not allowed",
+            f"limit reached: {PEERS} peers",
             cure="ask your owner to remove some",
         )
     earlier = stored.read(Peer) if stored else Peer(agent_id=peer_id)
@@ -289,8 +291,8 @@ def _evidence(given: tuple[str, ...], context: ActionContext) -> tuple[str, ...]
 def _require_vouching(known: Belief, context: ActionContext) -> None:
     if not known.tainted and not may_vouch_for_skill(context.turn):
         raise Refused(
-            f"what others said neither confirms nor refutes belief {known.id!r}",
-            cure="test it in a turn in which you have read no foreign words",
+            f"untrusted text cannot confirm or refute belief {known.id!r}",
+            cure="test it in a turn that has read no untrusted text",
         )
 
 
@@ -335,5 +337,5 @@ def _all(context: ActionContext, kind: str) -> Iterator[Document]:
 def _label(field: str, given: str) -> str:
     label = text_on_one_line(given)
     if not label:
-        raise Invalid(f"{field} is blank", field=field, cure="name it in visible words")
+        raise Invalid(f"{field} is blank", field=field, cure="use visible characters")
     return label

@@ -80,7 +80,9 @@ def browse_history(arguments: BrowseHistory, context: ActionContext) -> ActionRe
         return _lines(_Wanted(session, first, place + NEIGHBOURS), context, cleared)
     if wanted:
         raise Invalid(
-            f"{wanted[:100]!r} is no id", field="id", cure="ids look like S12 or SESSION:12"
+            f"{wanted[:100]!r} is not a valid ID",
+            field="id",
+            cure="ids look like S12 or SESSION:12",
         )
     if arguments.first is not None or arguments.last is not None or arguments.session_id:
         return _lines(_range(arguments, context), context, cleared)
@@ -92,7 +94,7 @@ def _range(arguments: BrowseHistory, context: ActionContext) -> _Wanted:
     first = arguments.first or max((arguments.last or 1) - ROWS + 1, 1)
     last = arguments.last or first + ROWS - 1
     if last < first:
-        raise Invalid("last is before first", field="last", cure="exchange them")
+        raise Invalid("last is before first", field="last", cure="swap them")
     return _Wanted(session, first, min(last, first + ROWS - 1))
 
 
@@ -104,7 +106,7 @@ def _session(session_id: str, context: ActionContext) -> Session:
     nobody = NotFound(
         f"you have no conversation {session_id[:100]!r}",
         field="session_id",
-        cure="take the id from a summary or from search_my_history",
+        cure="use an ID from a summary or from search_my_history",
     )
     if known is None or not _LINE_ID.fullmatch(f"{session_id}:1"):
         raise nobody
@@ -171,7 +173,7 @@ def _read_summary(
         raise NotFound(
             f"there is no summary {summary_id!r}",
             field="id",
-            cure="leave id out for a list",
+            cure="omit id to list them",
         )
     text = _beginning(summary.text[first - 1 :])
     told = _head(summary) | {
@@ -194,7 +196,9 @@ def _beginning(text: str) -> str:
 def _list_summaries(before: str, context: ActionContext, cleared: SearchClearance) -> ActionResult:
     """The newest summaries that may be heard, and where the next page begins."""
     if before and not _SUMMARY_ID.fullmatch(before):
-        raise Invalid(f"{before[:100]!r} is no id", field="before", cure="ids look like S12")
+        raise Invalid(
+            f"{before[:100]!r} is not a valid ID", field="before", cure="ids look like S12"
+        )
     key = summary_key(before.upper()) if before else ""
     heard = list(islice(_visible_summaries(key, context, cleared), LISTED + 1))
     more, heard = len(heard) > LISTED, heard[:LISTED]

@@ -107,7 +107,7 @@ def _foreign_words_may_not_forget(_arguments: ForgetMemory, context: ActionConte
 def search_my_history(arguments: SearchMyHistory, context: ActionContext) -> ActionResult:
     """Search the past and your memories. Pass whole questions in the conversation's language."""
     if not arguments.query.strip():
-        raise Invalid("query is blank", field="query", cure="name what you look for")
+        raise Invalid("query is blank", field="query", cure="give the words to search for")
     query = _query(arguments, context)
     everything = context.reach.search.search(context.agent.id, query)
     found, could_hide, hidden = _left(everything, query, context)
@@ -230,7 +230,9 @@ def _moment(field: str, text: str, *, after: bool) -> datetime:
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         raise Invalid(
-            f"{field} {text[:40]!r} is no date", field=field, cure="write it like 2026-12-31"
+            f"{field} {text[:40]!r} is not a valid date",
+            field=field,
+            cure="write it like 2026-12-31",
         ) from None
 
 
@@ -242,9 +244,9 @@ def _write_summary_file(path: str, text: str, context: ActionContext) -> FileWri
         info = files.write(context.agent.id, path, text.encode(), condition=condition, clean=clean)
     except Conflict as error:
         raise Conflict(
-            f"file {path!r} was changed by somebody else meanwhile; nothing was saved",
+            f"file {path!r} was changed concurrently; nothing was saved",
             field="filename",
-            cure="use another filename, or leave it out",
+            cure="use another filename, or omit it",
         ) from error
     return FileWritten(path=info.path, sha256=info.sha256, size=info.size)
 

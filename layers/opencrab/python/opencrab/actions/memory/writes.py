@@ -117,7 +117,7 @@ def count_one_more(context: ActionContext) -> Document:
             gate = gate.replaced(kept=_count(context), counted_at=now)
         if gate.kept >= MEMORIES:
             raise Refused(
-                f"you keep {MEMORIES} memories, and more are not allowed",
+                f"limit reached: {MEMORIES} memories",
                 cure="forget what you no longer need with forget_memory",
             )
     return _gate_fact(gate.changed(1), context)
@@ -168,7 +168,8 @@ def require_memory(memory_id: str, context: ActionContext, *, to_change: bool = 
         )
     if to_change and not _may_touch(fact.read(Memory), context):
         raise Refused(
-            f"memory {memory_id!r} rests on your owner's word, your own or another user's",
+            f"memory {memory_id!r} comes from your owner, from you or from another user; this "
+            "caller may not change it",
             field="memory_id",
             cure="ask your owner",
         )

@@ -88,7 +88,9 @@ def save_model_insight(arguments: SaveModelInsight, context: ActionContext) -> A
     observed = f"{visible_text(arguments.situation)}\n{visible_text(arguments.observation)}".strip()
     lesson = visible_text(arguments.recommendation)
     if not observed or not lesson:
-        raise Invalid("there are no visible words", field="recommendation", cure="say it in words")
+        raise Invalid(
+            "the text has no visible characters", field="recommendation", cure="write text"
+        )
     lived = Experience(
         id=context.clock.new_id(),
         experience=observed,
@@ -121,7 +123,7 @@ def _experiences(arguments: RecallModelExperiences, context: ActionContext) -> I
     """Experiences with models that fit and may be told here, the newest first."""
     turn, after = context.turn, arguments.before.strip()
     if after and not (after.isascii() and after.isalnum()):
-        raise Invalid("this is no id", field="before", cure="take next_before of the last page")
+        raise Invalid("invalid ID", field="before", cure="use next_before of the last page")
     cleared = search_clearance(turn.authority, context.session, turn.principal_id)
     wanted, sought = _words(arguments.model, context), text_terms(arguments.task)
     for _ in range(_PAGES):

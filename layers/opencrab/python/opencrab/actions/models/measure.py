@@ -77,15 +77,15 @@ def _row(arguments: EvaluateResponse, context: ActionContext) -> dict[str, Any]:
     row = context.reach.usage.row(context.agent.id, wanted) if wanted else _latest(context)
     if context.clock.now() - row.at > STALE:
         raise Refused(
-            f"answer {row.id!r} is older than {STALE.days} days: too old to judge",
+            f"answer {row.id!r} is older than {STALE.days} days and can no longer be rated",
             field="metrics_id",
-            cure="judge an answer soon after it was given",
+            cure="rate an answer soon after it was given",
         )
     if row.quality_score is not None:
         raise Conflict(
-            f"answer {row.id!r} was judged before",
+            f"answer {row.id!r} was already rated",
             field="metrics_id",
-            cure="judge an answer once; the first word counts",
+            cure="an answer is rated once; the first rating counts",
         )
     return {"row": row.id}
 
@@ -169,9 +169,7 @@ def compare_models(arguments: CompareModels, context: ActionContext) -> ActionRe
     used = {parse_task_key(key)[2] for key in evidence.models}
     names = dict.fromkeys(_resolve_model_name(each, used, context) for each in arguments.models)
     if len(names) < 2:  # noqa: PLR2004  - two sides of a comparison
-        raise Invalid(
-            "these are names of one and the same model", field="models", cure="name another one"
-        )
+        raise Invalid("both names mean the same model", field="models", cure="give another model")
     found = compare_usage(
         _tallies(Period.LAST_MONTH, context),
         evidence,
@@ -190,23 +188,23 @@ def selectable_models(context: ActionContext) -> dict[str, ModelInfo]:
 def require_insider(context: ActionContext) -> None:
     """Raise Refused where an outsider would learn, or cause, what concerns the owner's money."""
     if context.turn.authority in {Authority.PUBLIC, Authority.PEER}:
-        raise Refused("your figures are for your owner, your users and yourself")
+        raise Refused("only your owner, your users and you may read your model usage")
 
 
 def _judgement(arguments: EvaluateResponse, context: ActionContext) -> Judgement:
     score, suggested = arguments.quality_score, arguments.better_model_suggestion.strip()
     if not 0 <= score <= 1:
         raise Invalid(
-            f"quality_score is {score:g}, and goes from 0 to 1",
+            f"quality_score is {score:g}; it must be from 0 to 1",
             field="quality_score",
-            cure="0 is useless, 0.5 middling, 1 as good as can be",
+            cure="0 is useless, 0.5 average, 1 excellent",
         )
     allowed = selectable_aliases(context.agent, context.reach.models.routing)
     if suggested and suggested not in allowed:
         raise Refused(
-            f"{suggested[:100]!r} is no model that you may select",
+            f"{suggested[:100]!r} is not a model that you may select",
             field="better_model_suggestion",
-            cure=f"one of {', '.join(allowed)}" if allowed else "leave it out",
+            cure=f"one of {', '.join(allowed)}" if allowed else "omit it",
         )
     return Judgement(
         quality_score=score,
@@ -228,7 +226,7 @@ def _latest(context: ActionContext) -> UsageRow:
     raise NotFound(
         "no model call of this turn has ended",
         field="metrics_id",
-        cure="name one of get_llm_metrics",
+        cure="use an ID from get_llm_metrics",
     )
 
 

@@ -120,7 +120,7 @@ def _check(arguments: SelectLlm, context: ActionContext) -> None:
         raise Invalid(f"the price of {info.name!r} is unknown, so it may not be used")
     if context.agent.llm.private and not info.private:
         raise Refused(
-            f"{info.name!r} is not private, and you are to think with private models only",
+            f"{info.name!r} is not private; you may use private models only",
             field="model_alias",
         )
     if not info.functions:
@@ -133,7 +133,9 @@ def _remember(arguments: SelectLlm, context: ActionContext) -> None:
     if agent.llm.models.get(use) == arguments.model_alias:
         return
     if agent.version != context.prepared["version"]:
-        raise Conflict("somebody changed you meanwhile", cure="look again, then choose again")
+        raise Conflict(
+            "your state was changed concurrently", cure="read your state again, then choose again"
+        )
     models = agent.llm.models | {use: arguments.model_alias}
     changed = agent.replaced(llm=agent.llm.replaced(models=models), updated_at=context.clock.now())
     context.reach.agents.save(changed)

@@ -275,7 +275,7 @@ def _naming_actions(arguments: CreateMySkill, context: ActionContext) -> str:
     """The guidance, ending with the actions that it uses; they must exist."""
     unknown = [name for name in arguments.actions if context.actions.find(name) is None]
     if unknown:
-        raise Invalid(f"there is no action {unknown[0]!r}", field="actions", cure="leave it out")
+        raise Invalid(f"there is no action {unknown[0]!r}", field="actions", cure="omit it")
     if not arguments.actions or not arguments.guidance.strip():
         return arguments.guidance
     return f"{visible_text(arguments.guidance)}\n\nActions: {', '.join(arguments.actions)}"
@@ -284,7 +284,7 @@ def _naming_actions(arguments: CreateMySkill, context: ActionContext) -> str:
 def _sentence(field: str, text: str) -> str:
     shown = visible_text(text)
     if not shown:
-        raise Invalid(f"{field} is blank", field=field, cure="say it in words")
+        raise Invalid(f"{field} is blank", field=field, cure="write text")
     if len(shown) > _SENTENCE:
         raise TooLarge(
             f"{field} has {len(shown)} characters, at most {_SENTENCE} are allowed",

@@ -53,7 +53,7 @@ def own_skill(name: str, context: ActionContext) -> tuple[Document, AcquiredSkil
     """A skill that the agent learned; raises Refused for a standard one, NotFound for none."""
     slug = skill_name(name)
     if context.reach.skills.find(slug) is not None:
-        raise Refused(f"{slug!r} is a standard skill: only the owner switches it off", field="name")
+        raise Refused(f"{slug!r} is a standard skill: only the owner can disable it", field="name")
     found = stored_skill(slug, context)
     if found is None:
         raise no_skill(slug)
@@ -70,8 +70,8 @@ def require_say(context: ActionContext) -> None:
     """Raise Refused in a turn whose word does not count."""
     if not may_vouch_for_skill(context.turn):
         raise Refused(
-            "skills can be dropped or brought back only in a turn of your own, your owner"
-            "'s or a user's, without foreign words",
+            "skills can be retired or restored only in your own, your owner's or a user's turn "
+            "that has read no untrusted text",
             cure="propose it to your owner",
         )
 
@@ -113,7 +113,7 @@ def _require_owners_words(
         return
     if stored is None or any(getattr(stored, each) != getattr(skill, each) for each in _WORDS):
         raise Refused(
-            f"skill {skill.name!r} is pinned: only the owner gives it other words",
+            f"skill {skill.name!r} is pinned: only the owner can change its text",
             field="name",
             cure="choose another name, or propose it to your owner",
         )

@@ -84,7 +84,7 @@ def _template(name: str, context: ActionContext) -> Template:
         file = _FOLDER / f"{key}.{context.agent.language.value}.md"
         return Template(key, file.read_text(encoding="utf-8"))
     known = ", ".join(sorted({*own, *SHIPPED}))
-    raise NotFound(f"there is no template {name!r}", field="template", cure=f"there are {known}")
+    raise NotFound(f"there is no template {name!r}", field="template", cure=f"use one of {known}")
 
 
 def _create(arguments: CreateNote, context: ActionContext) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def _create(arguments: CreateNote, context: ActionContext) -> dict[str, Any]:
     if context.reach.files.info(context.agent.id, path) is not None:
         raise Conflict(f"there is a note {path!r} already", cure="change it with update_note")
     if is_note_template(path) and arguments.template:
-        raise Invalid("a template is made of its content", field="template", cure="leave it out")
+        raise Invalid("a template is created from its content", field="template", cure="omit it")
     now = front_matter_now(context)
     ready = prepare_write(
         context, path, _new_note_text(arguments, context, path, now), over=None, now=now
@@ -122,7 +122,9 @@ def _apply(arguments: ApplyTemplate, context: ActionContext) -> dict[str, Any]:
     now, template = front_matter_now(context), _template(arguments.template_name, context)
     path, stored = _target(arguments, context, template, now)
     if is_note_template(path):
-        raise Invalid("a template cannot be filled into a template", cure="name a note")
+        raise Invalid(
+            "a template cannot be the target of a template", cure="use the path of a note"
+        )
     text = _templated_note_text(arguments, template.text, path, stored, now)
     ready = prepare_write(context, path, text, over=stored, now=now)
     return {**ready, "is_clean": ready["is_clean"] and template.is_clean}
@@ -180,7 +182,7 @@ def _target(
         else:
             return stored.info.path, stored
     if context.reach.files.info(context.agent.id, path) is not None:
-        raise Conflict(f"there is a note {path!r} already", cure="name it as target_note")
+        raise Conflict(f"there is a note {path!r} already", cure="use it as target_note")
     return path, None
 
 

@@ -136,7 +136,7 @@ def _rename(arguments: RenameNote, context: ActionContext) -> dict[str, Any]:
     source = read_one(context, find_path(context, arguments.path))
     old, new = source.info.path, require_linkable_path(note_path(arguments.new_path))
     if is_note_template(old) or is_note_template(new):
-        raise Invalid("templates are no notes", cure="leave it, or create another template")
+        raise Invalid("templates are not notes", cure="keep it, or create another template")
     if old == new or context.reach.files.info(context.agent.id, new) is not None:
         raise Conflict(f"there is a note {new!r} already", cure="choose another new_path")
     note = with_note_path(source.note, old, new)
@@ -149,7 +149,7 @@ def _rename(arguments: RenameNote, context: ActionContext) -> dict[str, Any]:
     lost = shadowed_note_name(before, after, old, new)
     if lost is not None:
         raise Conflict(
-            f"[[{one_line(lost)}]] would then mean another note, or two",
+            f"[[{one_line(lost)}]] would then mean another note, or be ambiguous",
             cure="choose another new_path, or rename the other note of this name first",
         )
     ready = prepare_write(context, new, note.text, over=None, source=old, was=source.info.version)
@@ -180,7 +180,7 @@ def rename_note(arguments: RenameNote, context: ActionContext) -> ActionResult:
         pass  # An earlier attempt at this very call has done it.
     except Conflict as error:
         raise Conflict(
-            f"note {old!r} was changed by somebody else meanwhile and is still beside {new!r}",
+            f"note {old!r} was changed concurrently and still exists beside {new!r}",
             cure="read both, then decide which to keep",
         ) from error
     unread = {"unread": ready["unread"]} if "unread" in ready else {}
@@ -214,7 +214,7 @@ def _linked_note_text(
     else:
         changed = add_link_in_context(body, link, arguments.context)
     if len(wikilinks_in(changed)) == len(wikilinks_in(body)):
-        raise Invalid("there it would be code and no link", cure="choose another context")
+        raise Invalid("the link would be inside code there", cure="use another context")
     return _stamp_update_time(source.info.path, source.note.with_body(changed), ready["now"])
 
 

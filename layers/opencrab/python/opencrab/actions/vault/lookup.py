@@ -101,10 +101,10 @@ def find_path(context: ActionContext, name: str) -> str:
 def the_one_note(name: str, found: tuple[str, ...]) -> str:
     """The only candidate; raises NotFound for none and Invalid naming them for several."""
     if not found:
-        raise NotFound(f"there is no note {name!r}", cure="search_notes finds notes by their words")
+        raise NotFound(f"there is no note {name!r}", cure="find it with search_notes")
     if len(found) > 1:
         shown = ", ".join(repr(path) for path in found[:_CANDIDATES])
-        raise Invalid(f"{name!r} may be any of {shown}", cure="name one by its path")
+        raise Invalid(f"{name!r} is ambiguous: {shown}", cure="use the path of one")
     return found[0]
 
 
@@ -147,7 +147,7 @@ def write_prepared_note(context: ActionContext, text_of: Callable[[], str]) -> F
             content = b""
     if content_hash(content) != ready["sha256"]:
         raise Conflict(
-            f"note {path!r} was changed by somebody else meanwhile and was not written",
+            f"note {path!r} was changed concurrently and was not written",
             cure="read it again, then decide what to write",
         )
     clean = writes_clean(context, own_words=ready["is_clean"])

@@ -78,7 +78,7 @@ def search_notes(arguments: SearchNotes, context: ActionContext) -> ActionResult
         word for word in map(path_collision_key, map(str.strip, arguments.query.split("|"))) if word
     ]
     if not words:
-        raise Invalid("query is empty", field="query", cure="name a word to look for")
+        raise Invalid("query is empty", field="query", cure="give a word to search for")
     reading = read_all(context, note_files(context))
     hits = [
         (hit, stored)

@@ -113,7 +113,7 @@ def _binary(path: str, content: bytes) -> Invalid:
     return Invalid(
         f"file {path!r} is not text in UTF-8 ({len(content)} bytes, "
         f"beginning with {content[:4].hex(' ')})",
-        cure="it cannot be read or edited as text: leave it, or ask for its content as text",
+        cure="it cannot be read or edited as text; skip it, or ask for its content as text",
     )
 
 

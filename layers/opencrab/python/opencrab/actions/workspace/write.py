@@ -203,7 +203,7 @@ def _replace_text(arguments: WsEdit, path: str, content: bytes) -> bytes:
     text, old = decode_text(path, content), arguments.old_string
     if not old or old == arguments.new_string:
         problem = "is empty" if not old else "and new_string are the same"
-        raise Invalid(f"old_string {problem}", cure="name the text to replace and its replacement")
+        raise Invalid(f"old_string {problem}", cure="give the text to replace and its replacement")
     found = _occurrences(text, old)
     if not found:
         raise Invalid(
@@ -228,7 +228,7 @@ def _occurrences(text: str, part: str) -> int:
 def _require_only_marker(context: ActionContext, folder: str) -> None:
     """Raise unless this is a folder in which nothing is but its marker."""
     if folder in STANDARD_FOLDERS:
-        raise Invalid(f"{folder!r} is a standard folder", cure="leave it: every workspace has it")
+        raise Invalid(f"{folder!r} is a standard folder", cure="keep it: every workspace has it")
     found = context.reach.files.list(context.agent.id, folder)
     if not found:
         raise NotFound(f"there is no file or folder {folder!r}", cure="list the workspace")
@@ -252,6 +252,6 @@ def _side_effect(info: FileInfo) -> FileWritten:
 
 def _came_in_between(path: str, done: str) -> ActionResult:
     return ActionResult.failed(
-        f"file {path!r} was changed by somebody else meanwhile and was not {done}: "
+        f"file {path!r} was changed concurrently and was not {done}: "
         "read it again, then decide what to do"
     )

@@ -115,8 +115,8 @@ class DiscordChannel:
     ) -> None:
         if reply is not None and _is_by_token_only(reply):
             raise Refused(
-                "the 15 minutes are over in which this could be answered, and it may not "
-                "be posted in the channel"
+                "the interaction's 15-minute reply window has expired, and the reply may not be "
+                "posted in the channel"
             )
         channel_id, interaction_id = discord_address(utterance.channel)
         presence = self._presence(utterance.agent_id)

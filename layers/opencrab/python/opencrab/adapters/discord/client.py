@@ -178,7 +178,7 @@ class DiscordClient:
         found = discord_error(response, reply.token)
         is_young = self._clock.now() < snowflake_time(reply.id) + SPREADING
         if is_young and found.code in _NOT_SPREAD:
-            raise NeverSent("Discord does not know the interaction everywhere yet")
+            raise NeverSent("Discord does not know the interaction yet")
         raise found.error
 
     def _as_bot(self, request: "_Request", secret: str | None) -> Any:
@@ -206,14 +206,14 @@ class DiscordClient:
                 return response
             seconds, everything = retry_after(response)
             self._limits.refused(route, seconds, everything=everything)
-        raise NeverSent(f"Discord takes the next request in {seconds:.1f} s")
+        raise NeverSent(f"rate limited by Discord; retry in {seconds:.1f} s")
 
     def _waited(self, route: Route, left: float) -> float:
         """Wait until a request may be sent, and tell for how long that was."""
         waited = 0.0
         while (seconds := self._limits.wait(route)) > 0:
             if seconds > LONGEST_WAIT or waited + seconds > left:
-                raise NeverSent(f"Discord takes the next request in {seconds:.1f} s")
+                raise NeverSent(f"rate limited by Discord; retry in {seconds:.1f} s")
             self._pause(seconds)
             waited += seconds
         return waited

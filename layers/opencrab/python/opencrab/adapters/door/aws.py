@@ -81,13 +81,13 @@ class PlainAws:
         if answered is None or answered.status >= _FAILED:
             answered = self._asked(target, body, deadline)
         if answered is None:
-            raise Unavailable(f"{target} was not answered", cure="wait and try again")
+            raise Unavailable(f"{target} did not answer", cure="wait and try again")
         if answered.status != _OK:
-            raise Unavailable(f"{target} failed: {_code(answered)}", cure="see the error's name")
+            raise Unavailable(f"{target} failed: {_code(answered)}", cure="look up the error code")
         try:
             return json.loads(answered.content)
         except ValueError:
-            raise Unavailable(f"{target} was answered with no JSON") from None
+            raise Unavailable(f"{target} returned a response that is not JSON") from None
 
     def _asked(self, target: str, body: bytes, deadline: float) -> HttpResponse | None:
         seconds = deadline - time.monotonic()

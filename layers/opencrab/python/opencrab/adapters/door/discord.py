@@ -69,8 +69,8 @@ def _key(text: str) -> Ed25519PublicKey:
         return Ed25519PublicKey.from_public_bytes(bytes.fromhex(text.strip()))
     except ValueError:
         raise Invalid(
-            f"{text!r} is no public key of Ed25519",
-            cure=f"give {2 * KEY_BYTES} hexadecimal digits, as Discord shows them",
+            f"{text!r} is not a valid Ed25519 public key",
+            cure=f"use {2 * KEY_BYTES} hexadecimal digits, as Discord shows them",
         ) from None
 
 

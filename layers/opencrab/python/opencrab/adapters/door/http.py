@@ -75,7 +75,7 @@ class PlainHttp:
             except TimeoutError:
                 raise
             except (OSError, ValueError):
-                log.info("a kept connection was closed: host=%s", self.host)
+                log.info("reused connection was closed: host=%s", self.host)
         return self._exchanged(_Connection(self._opened(deadline)), request, deadline)
 
     def _opened(self, deadline: float) -> socket.socket:
@@ -150,7 +150,7 @@ class _Connection:
     def _head(self) -> tuple[int, dict[str, str]]:
         version, status, *_ = [*self._line().split(" ", 2), ""]
         if not version.startswith("HTTP/1."):
-            raise ValueError("this is no answer of HTTP/1")
+            raise ValueError("invalid HTTP/1 response")
         self.stays_open = version == "HTTP/1.1"
         headers: dict[str, str] = {}
         while line := self._line():
@@ -173,23 +173,23 @@ class _Connection:
         while size := int(self._line().partition(";")[0], 16):
             content += self._exactly(size)
             if self._line() or len(content) > MOST_BYTES:
-                raise ValueError("a chunk does not end where it said")
+                raise ValueError("chunk length mismatch")
         while self._line():
             continue
         return content
 
     def _exactly(self, size: int) -> bytes:
         if not 0 <= size <= MOST_BYTES:
-            raise ValueError("the answer is too long")
+            raise ValueError("response too large")
         content = self._file.read(size)
         if len(content) != size:
-            raise ConnectionError("the answer ends too early")
+            raise ConnectionError("response truncated")
         return content
 
     def _line(self) -> str:
         line = self._file.readline(_LINE_BYTES)
         if not line.endswith(b"\n"):
-            raise ConnectionError("the answer ends too early")
+            raise ConnectionError("response truncated")
         return line.decode("latin-1").rstrip("\r\n")
 
 
@@ -221,5 +221,5 @@ def _roots() -> str | None:
 def _left(deadline: float) -> float:
     left = deadline - time.monotonic()
     if left <= 0:
-        raise TimeoutError("no time is left")
+        raise TimeoutError("request timed out")
     return left

@@ -92,7 +92,7 @@ class DynamoAgents:
                 raise NotFound(f"there is no agent {agent.id!r}") from None
             version = SCHEMA.fields(item)["version"]
             raise Conflict(
-                f"agent {agent.id!r} was changed meanwhile "
+                f"agent {agent.id!r} was changed concurrently "
                 f"(version {version}, not {agent.version})",
                 cure="load it again and repeat the change",
             ) from None

@@ -33,7 +33,7 @@ def readable_items(read: Callable[[Item], T], items: Iterable[Item]) -> Iterator
             yield read(item)
         except (Unavailable, ValidationError) as error:
             key, why = item["pk"]["S"], type(error).__name__
-            log.warning("item %s is left to those who can read it: %s", key, why)
+            log.warning("skipping unreadable item %s: %s", key, why)
 
 
 def due_items(table: Table, name: str, before: int, shards: int = SHARDS) -> Iterator[Item]:

@@ -271,7 +271,8 @@ class Table:
     def _wait(self, seconds: float | None) -> None:
         if seconds is None:
             raise Unavailable(
-                f"table {self.name!r} is busy: others change the same items again and again",
+                f"table {self.name!r} has too many concurrent updates of the same items; "
+                "retries exhausted",
                 cure="try again in a few seconds",
             )
         self._pause(seconds * (0.5 + secrets.randbelow(500) / 1_000))
@@ -305,13 +306,14 @@ class Table:
                 cure="send less in one message or result",
             )
         # AWS's words name accounts and roles, so that they are for the log.
-        log.warning("%s of table %s was refused: %s %s", operation, self.name, code, told[:500])
+        log.warning("%s of table %s failed: %s %s", operation, self.name, code, told[:500])
         return self._unavailable(operation, code)
 
     def _unavailable(self, operation: str, why: str) -> Unavailable:
         return Unavailable(
-            f"table {self.name!r} did not take {operation}: {why}",
-            cure="try again; if it stays, check the table's name, its region and the role's rights",
+            f"table {self.name!r} rejected {operation}: {why}",
+            cure="try again; if the error persists, check the table's name, its region and the "
+            "role's rights",
         )
 
 

@@ -28,7 +28,11 @@ class LocalBlobs:
 
     def put(self, sha256: str, content: bytes) -> None:
         if content_hash(content) != sha256:
-            raise Invalid(f"content is not what {sha256!r} says", field="sha256", cure="hash it")
+            raise Invalid(
+                f"content does not match hash {sha256!r}",
+                field="sha256",
+                cure="use the content's SHA-256",
+            )
         place = self._place(sha256)
         with self._lock, translate_errors(self._folder):
             if self._stored(sha256) is None:

@@ -149,11 +149,13 @@ def _translation(error: OSError, root: Path) -> OpenCrabError:
     if error.errno in _FULL:
         return Unavailable(f"disk full: no space left in {shown!r}", cure="free some space there")
     if error.errno in _FORBIDDEN:
-        return Unavailable(f"no permission to write or read in {shown!r}", cure="grant it")
+        return Unavailable(
+            f"no permission to write or read in {shown!r}", cure="grant read and write permission"
+        )
     if error.errno in _MISNAMED:
         return Invalid(
-            f"the file system of {shown!r} cannot take this name: {error.strerror}",
+            f"the file system of {shown!r} cannot use this name: {error.strerror}",
             field="path",
-            cure="choose a shorter one that is no link",
+            cure="use a shorter name that is not a link",
         )
-    return Unavailable(f"directory {shown!r} does not work: {error.strerror or error}")
+    return Unavailable(f"directory {shown!r} cannot be used: {error.strerror or error}")

@@ -317,10 +317,10 @@ def _check_kind(place: Path, shown: str, *, folder: bool | None) -> None:
     if (is_folder and folder is not False) or (is_file and folder is not True):
         return
     if stat.S_ISDIR(mode):
-        raise Invalid(f"{shown!r} is a folder", field="path", cure="name a file")
+        raise Invalid(f"{shown!r} is a folder", field="path", cure="use a file")
     if stat.S_ISREG(mode):
-        raise Invalid(f"{shown!r} is a file", field="path", cure="name a folder")
-    raise Invalid(f"{shown!r} is a link or a device", field="path", cure="name another file")
+        raise Invalid(f"{shown!r} is a file", field="path", cure="use a folder")
+    raise Invalid(f"{shown!r} is a link or a device", field="path", cure="use another file")
 
 
 def _refuse_twin(path: str, present: list[str]) -> None:

@@ -17,7 +17,7 @@ FILE = "secrets.json"
 MOST_BYTES = 65_536
 
 _MODE = 0o600
-_CURE = 'make it a file of yours that holds {"NAME": "value"}, or move it away'
+_CURE = 'make it a regular file that you own and that contains {"NAME": "value"}, or move it'
 
 
 class FileSecrets:
@@ -64,14 +64,14 @@ class FileSecrets:
         try:
             mode = os.fstat(descriptor).st_mode
             if not stat.S_ISREG(mode):
-                raise _unusable(self._file, "it is no plain file")
+                raise _unusable(self._file, "not a regular file")
             if stat.S_IMODE(mode) != _MODE:
                 os.fchmod(descriptor, _MODE)
             content = os.read(descriptor, MOST_BYTES + 1)
         finally:
             os.close(descriptor)
         if len(content) > MOST_BYTES:
-            raise _unusable(self._file, f"it is larger than {MOST_BYTES} bytes")
+            raise _unusable(self._file, f"larger than {MOST_BYTES} bytes")
         return content
 
     @contextmanager
@@ -93,7 +93,9 @@ class FileSecrets:
             except OSError as error:
                 if error.errno != errno.ELOOP:
                     raise
-                raise _unusable(self._file, "it or its lock is a link") from error
+                raise _unusable(
+                    self._file, "the file or its lock file is a symbolic link"
+                ) from error
 
 
 def _texts(content: bytes, file: Path) -> dict[str, str]:
@@ -102,7 +104,7 @@ def _texts(content: bytes, file: Path) -> dict[str, str]:
     with suppress(ValueError, RecursionError):
         values = json.loads(content)
     if not isinstance(values, dict) or not all(isinstance(each, str) for each in values.values()):
-        raise _unusable(file, "it holds no JSON object of texts")
+        raise _unusable(file, "not a JSON object with string values")
     return values
 
 
@@ -111,10 +113,10 @@ def _document(values: dict[str, str], file: Path) -> bytes:
     if len(content) > MOST_BYTES:
         raise Unavailable(
             f"{str(file)!r} would be larger than {MOST_BYTES} bytes",
-            cure="remove secrets that nobody needs from it",
+            cure="remove unused secrets from it",
         )
     return content
 
 
 def _unusable(file: Path, why: str) -> Unavailable:
-    return Unavailable(f"the file of secrets {str(file)!r} cannot be used: {why}", cure=_CURE)
+    return Unavailable(f"secrets file {str(file)!r} cannot be used: {why}", cure=_CURE)

@@ -88,7 +88,7 @@ class OpenSearchClient:
         if reply.status != _OK or not isinstance(reply.body.get("hits"), dict):
             raise _unexpected_status_error(reply, "searching")
         if reply.body.get("timed_out") or reply.body.get("_shards", {}).get("failed"):
-            raise Unavailable("the search collection answered in part only", cure="try again")
+            raise Unavailable("the search collection returned partial results", cure="try again")
         return reply.body
 
     def write(self, index: str, writes: Iterable[DocumentWrite]) -> tuple[NotWritten, ...]:
@@ -119,7 +119,7 @@ class OpenSearchClient:
                 return
             batch = again
         raise Unavailable(
-            f"the search collection turned away {len(batch)} documents, {batch[0][0]!r} for one",
+            f"the search collection rejected {len(batch)} documents, including {batch[0][0]!r}",
             cure="try again later",
         )
 
@@ -130,8 +130,8 @@ def all_written(refused: Iterable[NotWritten]) -> None:
     if listed:
         named = ", ".join(f"{each.id!r} ({each.reason})" for each in listed[:_NAMED])
         raise Unavailable(
-            f"the search collection refuses {len(listed)} documents: {named}",
-            cure="look at what they say; they are written again with the next change",
+            f"the search collection rejected {len(listed)} documents: {named}",
+            cure="see each reason; the documents are written again with the next change",
         )
 
 
@@ -177,7 +177,7 @@ def _unexpected_status_error(reply: OpenSearchReply, what: str) -> Unavailable:
     told = f"{reply.error_type} {reply.reason}".strip()
     return Unavailable(
         f"the search collection does not allow {what}: status {reply.status} {told}".strip(),
-        cure="look at the collection and its policies",
+        cure="check the collection and its policies",
     )
 
 

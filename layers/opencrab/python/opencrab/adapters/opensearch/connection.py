@@ -148,7 +148,7 @@ def checked_endpoint(endpoint: str) -> str:
     url = BaseUrlRules("the search collection", "search.opensearch_endpoint").checked(endpoint)
     if not url.startswith("https://") or urlsplit(url).path:
         raise Invalid(
-            f"{url!r} is no address of an OpenSearch Serverless collection",
+            f"{url!r} is not the endpoint of an OpenSearch Serverless collection",
             field="search.opensearch_endpoint",
             cure="use the collection's endpoint, as in https://ID.REGION.aoss.amazonaws.com",
         )
@@ -160,7 +160,7 @@ def region_of(endpoint: str) -> str:
     found = _HOST.fullmatch(urlsplit(endpoint).hostname or "")
     if found is None:
         raise Invalid(
-            f"{endpoint!r} names no region",
+            f"{endpoint!r} contains no region",
             field="search.opensearch_endpoint",
             cure="use the collection's endpoint, as in https://ID.REGION.aoss.amazonaws.com",
         )
@@ -177,6 +177,6 @@ def _object(content: bytes) -> dict[str, Any]:
 
 def _forbidden(reply: OpenSearchReply) -> Unavailable:
     return Unavailable(
-        f"the search collection refuses this role: status {reply.status}",
-        cure="allow the role aoss:APIAccessAll, and name it in the collection's data access policy",
+        f"the search collection denied this role: status {reply.status}",
+        cure="allow the role aoss:APIAccessAll, and add it to the collection's data access policy",
     )

@@ -69,7 +69,7 @@ class OpenSearchIndexing:
                 self._index(agent_id, hinted)
             except Unavailable as error:
                 # The others are not to wait for this one; all of it will be told again.
-                _log.warning("agent_id=%s | not indexed: %s", agent_id, error.message)
+                _log.warning("agent_id=%s | indexing deferred: %s", agent_id, error.message)
                 failure = error
         if failure is not None:
             raise failure
@@ -132,7 +132,9 @@ class OpenSearchIndexing:
         late = [mark for mark_id, mark in marks if mark_id not in known.marks]
         if any(mark.everything for mark in late):
             self._client.drop(name)
-            raise Unavailable("everything was forgotten meanwhile", cure="index the agent again")
+            raise Unavailable(
+                "all data of the agent was erased concurrently", cure="index the agent again"
+            )
         all_written(self._client.write(name, _deletions(late)))
 
 

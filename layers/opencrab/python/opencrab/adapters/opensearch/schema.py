@@ -102,10 +102,10 @@ def index_name(stage: str, agent_id: str) -> str:
     `_` and the small one, and `_` becomes two, so that no two agents share an index.
     """
     if not _STAGE.fullmatch(stage):
-        raise Invalid(f"the stage {stage!r} cannot name an index", field="stage")
+        raise Invalid(f"stage {stage!r} cannot be part of an index name", field="stage")
     if not _AGENT.fullmatch(agent_id):
         raise Invalid(
-            f"the agent id {agent_id[:80]!r} cannot name an index",
+            f"the agent id {agent_id[:80]!r} cannot be part of an index name",
             field="agent_id",
             cure="use letters, digits, '-' and '_', 64 at most",
         )

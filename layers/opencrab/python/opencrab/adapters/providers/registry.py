@@ -189,9 +189,9 @@ class ProviderModels:
         wanted = wanted or reading.settings.uses.get(Use.EMBEDDING)
         if wanted is None:
             raise Invalid(
-                "no model makes embeddings",
+                "no embedding model is configured",
                 field="model",
-                cure="name one as embedding in [llm.models]",
+                cure="set embedding in [llm.models]",
             )
         provider, model = self._able(reading, wanted)
         info = self._info(reading, provider, model)
@@ -217,7 +217,7 @@ class ProviderModels:
         try:
             self._read()
         except OpenCrabError as error:
-            log.warning("models stay as they were: %s", error.message)
+            log.warning("keeping the current models: %s", error.message)
             if self._now is not None:
                 self._until = self._now() + AGAIN
 
@@ -239,7 +239,7 @@ class ProviderModels:
             return self._stored()
         except (Invalid, ValidationError) as error:
             problem = error.message if isinstance(error, Invalid) else _validation_message(error)
-            log.error("the stored preferences are left out: %s", problem)  # noqa: TRY400
+            log.error("ignoring the stored preferences: %s", problem)  # noqa: TRY400
             return nothing_stored()
 
     def _known(self, reading: _Reading) -> tuple[ProviderSettings, ...]:
@@ -258,9 +258,9 @@ class ProviderModels:
         variable = connection.missing_key(provider)
         if not provider.enabled:
             raise Invalid(
-                f"provider {provider.name!r} is switched off",
+                f"provider {provider.name!r} is disabled",
                 field="model",
-                cure="see `opencrab providers`, and choose another model or switch it on",
+                cure="see `opencrab providers`, and choose another model or enable it",
             )
         cure = self._advice.format(variable) if variable else None
         raise Invalid(
@@ -277,7 +277,7 @@ class ProviderModels:
         if self._known_of(reading, provider, model).chat is False:
             raise Invalid(
                 f"{info.name!r} is offered by its vendor over another interface only, such as "
-                "OpenAI's Responses API, which is not spoken here",
+                "OpenAI's Responses API, which is not supported",
                 field="model",
                 cure="choose another model, or set chat = true for it in config/pricing.toml",
             )
@@ -302,7 +302,7 @@ def _unusable() -> Iterator[None]:
 
 def _validation_message(error: ValidationError) -> str:
     """What a document is not, without quoting it."""
-    return f"they cannot be read: {error.error_count()} of their parts are not what they must be"
+    return f"they are invalid ({error.error_count()} validation errors)"
 
 
 def default_model_of(provider: ProviderSettings) -> str:

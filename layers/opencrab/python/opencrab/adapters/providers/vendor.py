@@ -86,7 +86,7 @@ class VendorModel(_Vendor):
             assembly = self.wire.assembly(line.party)
             first = self._assembled(assembly, opened, started)
         if not assembly.ended:
-            message = f"{line.party.provider} broke off in the middle of the answer"
+            message = f"{line.party.provider} closed the connection during the answer"
             raise ModelCallFailed(message, Fault.BROKEN_OFF, billed=True)
         return line.assembled(assembly.body()).replaced(first_token_ms=first)
 
@@ -134,7 +134,7 @@ class VendorEmbedder(_Vendor):
                 cure="choose a model of another provider for embeddings",
             )
         if timeout_seconds <= 0:
-            raise ModelCallFailed("the time for embeddings is over", Fault.TIMEOUT, billed=False)
+            raise ModelCallFailed("the embedding request timed out", Fault.TIMEOUT, billed=False)
         with self._line.guarded():
             body = _encode_json(self.wire.embeddings_to_wire(self.model, texts))
             reply = self._line.send(path, body, timeout_seconds)
@@ -188,13 +188,13 @@ class _Line:
         where = endpoint.key_name or "api_key"
         if not _is_plain(endpoint.api_key) or " " in endpoint.api_key:
             raise Refused(
-                f"the key of {endpoint.provider} in {where} has characters that no key has",
+                f"the key of {endpoint.provider} in {where} contains invalid characters",
                 cure=f"set {where} again, without spaces, line breaks or quotes around it",
             )
         for name, value in self.wire.headers(endpoint).items():
             if not _is_plain(value):
                 raise Refused(
-                    f"the header {name} of {endpoint.provider} has characters that none can carry",
+                    f"the header {name} of {endpoint.provider} contains invalid characters",
                     cure="use Latin letters, digits and signs only, on one line",
                 )
 
@@ -246,7 +246,7 @@ class _Line:
             error.cure = error.cure and self.secrecy.words(error.cure)
             raise error from None
         except _MISREAD as error:
-            message = f"the answer of {self.endpoint.provider} cannot be read"
+            message = f"the answer of {self.endpoint.provider} is malformed"
             raise ModelCallFailed(f"{message} ({type(error).__name__})", Fault.NONSENSE) from None
 
     def answer(self, body: bytes) -> ModelAnswer:

@@ -22,7 +22,11 @@ class S3Blobs:
 
     def put(self, sha256: str, content: bytes) -> None:
         if content_hash(content) != sha256:
-            raise Invalid(f"content is not what {sha256!r} says", field="sha256", cure="hash it")
+            raise Invalid(
+                f"content does not match hash {sha256!r}",
+                field="sha256",
+                cure="use the content's SHA-256",
+            )
         self._bucket.put(_key(sha256), content, sha256, {})
 
     def get(self, sha256: str) -> bytes:

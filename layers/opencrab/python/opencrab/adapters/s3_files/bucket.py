@@ -137,8 +137,8 @@ class Bucket:
             return None
         if "VersionId" not in answer:
             raise Unavailable(
-                f"bucket {self.name!r} keeps no versions of its objects",
-                cure="turn versioning on; it is what keeps one writer from undoing another's work",
+                f"bucket {self.name!r} has versioning disabled",
+                cure="enable versioning: it prevents lost updates",
             )
         return new_object_version(answer["ETag"].strip('"'), answer["VersionId"])
 
@@ -230,13 +230,13 @@ class Bucket:
     def _unavailable(self, operation: str, why: str) -> Unavailable:
         if why in _FORBIDDEN:
             return Unavailable(
-                f"bucket {self.name!r} refuses {operation} to this function",
+                f"bucket {self.name!r} denies {operation} to this function",
                 cure="allow it in the function's role and in the bucket's policy; without "
-                "s3:ListBucket S3 says so of missing objects too",
+                "s3:ListBucket, S3 also returns this error for missing objects",
             )
         return Unavailable(
-            f"bucket {self.name!r} did not take {operation}: {why}",
-            cure="try again; if it stays, check the bucket's name and region",
+            f"bucket {self.name!r} rejected {operation}: {why}",
+            cure="try again; if the error persists, check the bucket's name and region",
         )
 
 

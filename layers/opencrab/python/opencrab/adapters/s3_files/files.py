@@ -102,7 +102,7 @@ class S3Files:
         sha256 = content_hash(content)
         if stored.sha256 not in {None, sha256}:
             raise Unavailable(
-                f"file {place.path!r} is damaged: its content is not what its hash says",
+                f"file {place.path!r} is damaged: its content does not match its hash",
                 cure=f"restore an earlier version of {place.key!r} in bucket "
                 f"{self._bucket.name!r}, or delete it and write it again",
             )
@@ -149,7 +149,7 @@ class S3Files:
                 info = known or self._adopted(_place(agent_id, path), entry)
                 found += [info] if info else []
         if prefix and not found and self._bucket.head(root + prefix) is not None:
-            raise Invalid(f"{prefix!r} is a file", field="path", cure="name a folder")
+            raise Invalid(f"{prefix!r} is a file", field="path", cure="use a folder")
         return tuple(sorted(found, key=lambda info: info.path))
 
     def delete(self, agent_id: str, path: str, *, condition: str | None = None) -> None:
@@ -225,7 +225,7 @@ class S3Files:
                 stored = self._look(place)
         except (Unavailable, Invalid) as error:
             _log.warning(
-                "agent_id=%s, path=%r, error=%s | a file is not settled in the ledger",
+                "agent_id=%s, path=%r, error=%s | file change not recorded in the workspace ledger",
                 *(place.agent_id, place.path, error.message),
             )
 
@@ -263,7 +263,7 @@ class S3Files:
 
     def _missing(self, place: _Place) -> Invalid | NotFound:
         if any(self._bucket.listed(place.key + "/", at_most=1)):
-            return Invalid(f"{place.path!r} is a folder", field="path", cure="name a file")
+            return Invalid(f"{place.path!r} is a folder", field="path", cure="use a file")
         return file_not_found_error(place.path)
 
 
@@ -301,6 +301,6 @@ def _too_large(path: str, size: int, at_most: int) -> TooLarge:
 
 def _busy(path: str) -> Unavailable:
     return Unavailable(
-        f"file {path!r} is busy: others write it again and again",
+        f"file {path!r} has too many concurrent writes; retries exhausted",
         cure="try again in a few seconds",
     )

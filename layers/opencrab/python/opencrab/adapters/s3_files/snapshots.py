@@ -73,7 +73,7 @@ class S3Snapshots:
             for version_id in found:
                 self._bucket.erase(key, version_id)
         raise Unavailable(
-            f"snapshots of agent {agent_id!r} are published while they are removed",
+            f"snapshots of agent {agent_id!r} are being published and removed at the same time",
             cure="try again in a few seconds",
         )
 

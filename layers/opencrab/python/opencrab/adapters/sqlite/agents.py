@@ -73,7 +73,7 @@ class SqliteAgents:
             stored = Agent.model_validate_json(body)
             if stored.version != agent.version:
                 raise Conflict(
-                    f"agent {agent.id!r} was changed meanwhile "
+                    f"agent {agent.id!r} was changed concurrently "
                     f"(version {stored.version}, not {agent.version})",
                     cure="load it again and repeat the change",
                 )

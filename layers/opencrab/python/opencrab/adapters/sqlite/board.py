@@ -130,7 +130,7 @@ class SqlitePreferences:
         with self._database.writing() as items:
             if version != int(items.get(_BOARD, _SETTINGS) or 0):
                 raise Conflict(
-                    f"the settings were changed meanwhile: version {version} is not the newest",
+                    f"the settings were changed concurrently: version {version} is not the newest",
                     cure="load them again and repeat the change",
                 )
             items.put(_PREFERENCES, _DOCUMENT, body)

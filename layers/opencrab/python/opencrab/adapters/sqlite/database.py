@@ -337,7 +337,8 @@ class Database:
                 raise explain_error(self.path, error) from error
         if busy:
             raise Unavailable(
-                f"database file {str(self.path)!r} is being read, and keeps what was removed",
+                f"database file {str(self.path)!r} is being read by another process, so removed "
+                "data cannot be purged",
                 cure="try again in a few seconds",
             )
 

@@ -100,7 +100,7 @@ def _readable(bodies: Iterable[str]) -> Iterator[Document]:
         try:
             yield Document.model_validate_json(body)
         except ValidationError:
-            log.warning("a fact that is due cannot be read, and is left as it is")
+            log.warning("skipping a due document that cannot be read")
 
 
 def _feed_entry(fact: Document) -> FeedItem:

@@ -94,7 +94,7 @@ def make_database_file(path: Path, *, durable: bool) -> None:
     wal = _beside(path, "-wal")
     if wal.exists() and wal.stat().st_size:
         raise _damaged_file_error(
-            path, f"it is missing, but its newest changes are there, in {wal.name!r}"
+            path, f"it is missing, but its write-ahead log {wal.name!r} exists"
         )
     new = _beside(path, ".new")
     for leftover in (new, _beside(new, "-wal"), _beside(new, "-shm")):
@@ -126,7 +126,7 @@ def inspect_database_file(path: Path, *, patience_seconds: float) -> None:
             )
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall()
         if not {name for (name,) in tables} >= _TABLES:
-            raise _damaged_file_error(path, "it holds something else than OpenCrab's data")
+            raise _damaged_file_error(path, "it is not an OpenCrab database")
         if size <= _QUICK_CHECK_BYTES:
             verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if verdict != "ok":

@@ -190,7 +190,7 @@ class SqliteJournal:
                 or asked[-1].argument_hash != decision.argument_hash
             ):
                 raise Conflict(
-                    f"turn {turn_id!r} does not wait for this decision",
+                    f"turn {turn_id!r} is not waiting for this decision",
                     cure="read the turn again: it may have been decided or stopped already",
                 )
             batch = WriteBatch()
@@ -341,12 +341,12 @@ def _check(stored: Turn, change: TurnChange) -> None:
         or stored.sequence != change.expected
         or stored.status is not TurnStatus.RUNNING
     ):
-        raise Superseded(f"turn {turn.id!r} has moved on without this worker")
+        raise Superseded(f"turn {turn.id!r} is owned by another worker")
     # An intent has no effect yet and is refused; a result is kept also after a stop (ADR 0009).
     if change.unless_stopped and stored.stop is not None:
-        raise Stopped(f"turn {turn.id!r} was asked to stop by {stored.stop.by!r}")
+        raise Stopped(f"turn {turn.id!r} was stopped; cancellation requested by {stored.stop.by!r}")
     if change.while_paused and stored.stop != turn.stop:
-        raise Stopped(f"turn {turn.id!r} is not paused any more")
+        raise Stopped(f"turn {turn.id!r} is no longer paused")
 
 
 def _stays(wish: Stop | None, newer: Stop) -> bool:

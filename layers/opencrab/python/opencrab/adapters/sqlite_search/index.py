@@ -63,7 +63,7 @@ class Index:
             texts = all(isinstance(each, str) for pair in (lines, kept) for each in pair)
             lasts = all(isinstance(each, int) and each >= 0 for each in lines.values())
             if not texts or not lasts or not all(isinstance(each, str) for each in kept.values()):
-                raise CorruptIndex("it does not know how far it has come")
+                raise CorruptIndex("its position in the change feed is missing")
             return IndexProgress(
                 lines=lines,
                 kept=kept,
@@ -224,5 +224,5 @@ def _speakers(connection: sqlite3.Connection) -> tuple[str, ...]:
     )
     texts = tuple(text for (text,) in found)
     if not all(isinstance(text, str) for text in texts):
-        raise CorruptIndex("it holds names that are no texts")
+        raise CorruptIndex("it contains names that are not strings")
     return texts

@@ -79,7 +79,11 @@ class IndexReplica:
         except Unavailable as error:
             if self._index is None or not refresh_seconds:
                 raise
-            _log.warning("agent_id=%s | no newer snapshot: %s", self._agent_id, error.message)
+            _log.warning(
+                "search index replica: no newer snapshot: agent_id=%s, error=%s",
+                self._agent_id,
+                error.message,
+            )
             return
         self._looked_ms = now_ms
         if newest != self.base:
@@ -178,10 +182,13 @@ class IndexReplica:
             file.unlink(missing_ok=True)
             missed, newest = newest, self._snapshots.newest(self._agent_id)
             if newest == missed:
-                _log.warning("agent_id=%s | its snapshot is damaged", self._agent_id)
+                _log.warning(
+                    "search index replica: snapshot is damaged: agent_id=%s", self._agent_id
+                )
                 return newest, None
         raise Unavailable(
-            f"the snapshots of agent {self._agent_id!r} are replaced faster than they can be read",
+            f"the snapshots of agent {self._agent_id!r} change too often to be read; retries "
+            "exhausted",
             cure="try again in a few seconds",
         )
 
@@ -198,7 +205,9 @@ class IndexReplica:
                 self._index, self._file = Index(self._agent_id, file), file
             except DamagedIndex as error:
                 file.unlink(missing_ok=True)
-                _log.warning("agent_id=%s | %s", self._agent_id, error.message)
+                _log.warning(
+                    "search index replica: agent_id=%s, error=%s", self._agent_id, error.message
+                )
         self._is_ahead = self._index is None
         now = self.index.seen().lines
         missed = (each for each, last in lines.items() if last > now.get(each, 0))

@@ -118,7 +118,8 @@ def _own_folder(folder: Path) -> tuple[Path, int]:
     except OSError as error:
         raise Unavailable(
             f"directory {str(folder)!r} cannot hold indexes: {error.strerror}",
-            cure="check that it is no link, yours and writable, and has space; or remove it",
+            cure="check that it is not a link, belongs to this user, is writable and has "
+            "space; or remove it",
         ) from error
 
 

@@ -63,7 +63,7 @@ class NameTable:
             found = self._connection.execute("SELECT text FROM name WHERE id = ?", (number,))
             row = found.fetchone()
             if row is None or not isinstance(row[0], str):
-                raise CorruptIndex(f"no name has the number {number!r:.50}")
+                raise CorruptIndex(f"there is no name with number {number!r:.50}")
             self._texts[number] = row[0]
         return self._texts[number]
 

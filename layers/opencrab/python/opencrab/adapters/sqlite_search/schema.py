@@ -140,14 +140,14 @@ def making_sense() -> Iterator[None]:
     except CorruptIndex:
         raise
     except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
-        raise CorruptIndex(f"it holds what no index holds: {error!r:.200}") from error
+        raise CorruptIndex(f"it contains invalid values: {error!r:.200}") from error
 
 
 def damaged_index(path: Path | None, detail: str) -> DamagedIndex:
     """What is wrong with a file, and what to do."""
     return DamagedIndex(
         f"the index {_index_label(path)} is damaged: {detail}",
-        cure="delete the file: the index is made anew from the journal",
+        cure="delete the file: the index is rebuilt from the journal",
     )
 
 
@@ -176,11 +176,11 @@ def _look_at(path: Path) -> None:
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if len(head) < _HEAD or not head.startswith(b"SQLite format 3\0"):
-        raise damaged_index(path, "it is no database")
+        raise damaged_index(path, "it is not a database")
     size = int.from_bytes(head[16:18], "big")
     pages = int.from_bytes(head[28:32], "big")
     if path.stat().st_size < (65_536 if size == 1 else size) * pages:
-        raise damaged_index(path, "its end is missing")
+        raise damaged_index(path, "the file is truncated")
 
 
 @cache
@@ -215,22 +215,20 @@ def _inspect(connection: sqlite3.Connection, agent_id: str, path: Path | None) -
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if (application, version) != (_APPLICATION, _VERSION):
-        raise damaged_index(path, f"it is no index of version {_VERSION} (but {version})")
+        raise damaged_index(path, f"index version is {version}, not {_VERSION}")
     things = _things(connection)
     if things not in {_expected_schema(), _with_vectors()}:
         named = ", ".join(sorted({name for _, name, _ in things ^ _expected_schema()}))
-        raise damaged_index(path, f"these are not as an index has them: {named:.200}")
+        raise damaged_index(path, f"unexpected schema: {named:.200}")
     about = dict(connection.execute("SELECT key, value FROM about"))
     try:
         connection.execute("SELECT rowid FROM words LIMIT 1").fetchone()
     except sqlite3.OperationalError as error:
         raise damaged_index(path, str(error)) from error
     if about.get("agent") != agent_id:
-        raise damaged_index(path, f"it belongs to another agent than {agent_id!r}")
+        raise damaged_index(path, f"it belongs to an agent other than {agent_id!r}")
     if about.get("tokenizer") != str(TOKENIZER):
-        raise damaged_index(
-            path, f"its texts were cut into terms by tokenizer {about.get('tokenizer')}"
-        )
+        raise damaged_index(path, f"it was built with tokenizer {about.get('tokenizer')}")
     if path is not None and path.stat().st_size <= _CHECKED_BYTES:
         verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if verdict != "ok":

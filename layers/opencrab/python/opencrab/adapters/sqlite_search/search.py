@@ -73,7 +73,7 @@ class SqliteSearch:
                 self._publish(agent_id, hinted)
             except Unavailable as error:
                 # The others are not to wait for this one; all of it will be told again.
-                _log.warning("agent_id=%s | not indexed: %s", agent_id, error.message)
+                _log.warning("indexing deferred: agent_id=%s, error=%s", agent_id, error.message)
                 failure = error
         if failure is not None:
             raise failure
@@ -163,13 +163,13 @@ def _trusting(copy: IndexReplica, use: Callable[[], _Answer]) -> _Answer:
     try:
         return use()
     except DamagedIndex as error:
-        _log.warning("an index begins anew: %s", error.message)
+        _log.warning("rebuilding the search index: %s", error.message)
         copy.begin_anew()
         return use()
 
 
 def _busy(agent_id: str) -> Unavailable:
     return Unavailable(
-        f"the index of agent {agent_id!r} is busy: others publish it again and again",
+        f"the index of agent {agent_id!r} has too many concurrent updates; retries exhausted",
         cure="try again in a few seconds",
     )

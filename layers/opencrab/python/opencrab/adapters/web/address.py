@@ -153,7 +153,7 @@ def _host(place: str, port: int) -> str:
         raise _invalid("has a user name, an IP address, or a port other than 443 or 80")
     host = _ascii(name.translate(_LOWER)).removesuffix(".")
     if len(host) > _LONGEST_NAME or not _NAME.fullmatch(host):
-        raise _invalid("has a host that is no plain name on the internet")
+        raise _invalid("has a host that is not a plain internet name")
     if host.endswith(_NOT_OUTSIDE):
         raise _invalid("has a host that is not on the internet")
     return host
@@ -191,7 +191,7 @@ def _path(text: str) -> str:
 def _percent_encode(text: str) -> str:
     """A part of an address in ASCII, with escapes only where they are needed."""
     if _BROKEN_ESCAPE.search(text):
-        raise _invalid("contains a '%' that is no escape")
+        raise _invalid("contains an invalid percent-escape")
 
     def plain(found: re.Match[str]) -> str:
         character = chr(int(found[1], 16))

@@ -17,11 +17,11 @@ def body_of(chunks: Iterable[bytes], encoding: str) -> bytes:
     if encoding in {"", "identity"}:
         return b"".join(packed)
     if encoding not in {"gzip", "x-gzip"}:
-        raise Invalid("the page is packed in a way that cannot be read", cure="leave it")
+        raise Invalid("the page uses an unsupported content encoding", cure="use another page")
     try:
         return b"".join(_limit_body_size(_decompress_gzip(packed)))
     except zlib.error:
-        raise Unavailable("the page cannot be unpacked") from None
+        raise Unavailable("the page cannot be decompressed") from None
 
 
 def _limit_body_size(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -44,4 +44,4 @@ def _decompress_gzip(chunks: Iterable[bytes]) -> Iterator[bytes]:
             yield unpacker.decompress(rest, BODY_BYTES)
             rest = unpacker.unconsumed_tail
     if not unpacker.eof:
-        raise Unavailable("the page broke off")
+        raise Unavailable("the connection closed before the page was complete")

@@ -66,10 +66,11 @@ class PinnedBackend(httpcore.NetworkBackend):
         left = LOOK_UP_SECONDS if deadline is None else deadline - self._clock()
         numbers = _looked_up(self._resolve, host, port, min(left, LOOK_UP_SECONDS))
         if not numbers:
-            raise Unavailable(f"no address is known for {host!r}")
+            raise Unavailable(f"host {host!r} cannot be resolved")
         if not all(is_public(number) for number in numbers):
             raise Refused(
-                f"{host!r} is not on the public internet", cure="nothing was sent; leave it"
+                f"{host!r} is not on the public internet",
+                cure="nothing was sent; use another address",
             )
         return numbers[:TRIED]
 

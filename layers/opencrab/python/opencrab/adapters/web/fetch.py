@@ -121,7 +121,7 @@ class HttpPages:
         if target is None or self._allowed.prefix(target) is None:
             raise Refused(
                 "the page redirects to an address that is not allowed",
-                cure="leave it, or ask your owner to allow where it leads",
+                cure="use another page, or ask your owner to allow the target",
             )
         return target
 
@@ -152,21 +152,19 @@ class HttpPages:
         try:
             yield
         except httpcore.TimeoutException:
-            raise Unavailable(f"the page did not come within {SECONDS:g} s") from None
+            raise Unavailable(f"the page did not load within {SECONDS:g} s") from None
         except (httpcore.ConnectError, httpcore.UnsupportedProtocol):
-            raise Unavailable("no secure connection to the server of the page") from None
+            raise Unavailable("no TLS connection to the page's server") from None
         except (httpcore.NetworkError, httpcore.ProtocolError):
-            raise Unavailable("the server of the page broke off") from None
+            raise Unavailable("the page's server closed the connection") from None
 
 
 def _check_status(status: int) -> None:
     if status == _OK:
         return
     if status == _TOO_MANY or status >= _SERVER_ERROR:
-        raise Unavailable(f"the server of the page answered with status {status}")
-    raise Invalid(
-        f"the server of the page answered with status {status}", cure="use another address"
-    )
+        raise Unavailable(f"the page's server returned status {status}")
+    raise Invalid(f"the page's server returned status {status}", cure="use another address")
 
 
 def _kind(headers: Mapping[str, str]) -> str:

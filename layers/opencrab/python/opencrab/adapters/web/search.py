@@ -80,15 +80,15 @@ def _fetch_results(
         raise Unavailable("the search service does not answer") from None
     if reply.status in _NO_ENTRY:
         raise Refused(
-            f"the search service refuses its key (status {reply.status})",
-            cure="go on without it, and tell your owner",
+            f"the search service rejected the API key (status {reply.status})",
+            cure="continue without it, and tell your owner",
         )
     if reply.status != _OK:
-        raise Unavailable(f"the search service answered with status {reply.status}")
+        raise Unavailable(f"the search service returned status {reply.status}")
     try:
         found = json.loads(reply.body)
     except (ValueError, RecursionError):
-        raise Unavailable("the search service answered something that is no JSON") from None
+        raise Unavailable("the search service returned a response that is not JSON") from None
     for name in place:
         found = found.get(name) if isinstance(found, dict) else None
     return found if isinstance(found, list) else []

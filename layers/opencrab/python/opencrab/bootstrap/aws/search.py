@@ -119,9 +119,9 @@ def _backend(configured: "Settings") -> str:
     if configured.get("search.vectors"):
         # The function that indexes may neither write turns, which calls are paid by, nor read keys.
         raise Invalid(
-            "search.vectors does not work on AWS yet: the indexer may not ask a model",
+            "search.vectors is not supported on AWS yet: the indexer has no access to models",
             field="search.vectors",
-            cure="set search.vectors to false; words are searched for as before",
+            cure="set search.vectors to false; full-text search still works",
         )
     backend = str(configured.get("search.backend"))
     if backend not in BACKENDS:

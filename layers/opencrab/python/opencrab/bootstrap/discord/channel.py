@@ -93,7 +93,7 @@ class StoredBotTokens:
         name = _VARIABLE if secret is None else secret
         what = "is not one" if token else "is not set"
         raise Refused(
-            f"Discord is switched on, but the bot's token {what}: set {name}",
+            f"Discord is enabled, but the bot's token {what}: set {name}",
             cure=f"store {name}, and see `opencrab discord doctor`",
         )
 
@@ -120,7 +120,7 @@ def _community(configured: "Settings") -> Community:
     except ValidationError as error:
         name = ".".join(map(str, error.errors()[0]["loc"][:1]))
         raise Invalid(
-            f"gateway.discord.{name} must be a list of Discord's ids, which are numbers",
+            f"gateway.discord.{name} must be a list of Discord's ids, as numbers",
             field=f"gateway.discord.{name}",
             cure="copy the ids in Discord with its developer mode on",
         ) from None

@@ -77,7 +77,7 @@ def local_door(runtime: "Runtime", public_key: str, api: str = DISCORD) -> "Inte
     """The same door on one's own computer; raises Invalid for keys that are none."""
     queue = runtime.home.interactions
     if queue is None:
-        raise Invalid("this installation has no queue of interactions", cure="switch Discord on")
+        raise Invalid("this installation has no queue of interactions", cure="enable Discord")
 
     def choices() -> Any:
         known = runtime.home.facts.get(_INSTALLATION, acks.CHOICES_KIND, acks.CHOICES_ID)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from opencrab.ports.access.secrets import Secrets
 
 _NO_MODEL = (
-    "this is no language model: set OPENAI_API_KEY, or start Ollama or a llama.cpp",
+    "this is not a language model: set OPENAI_API_KEY, or start Ollama or a llama.cpp",
     "server, and start again; until then answers follow simple rules",
 )
 

@@ -61,7 +61,7 @@ class ScheduleDraft(Value, defer_build=False):
     @model_validator(mode="after")
     def _says_something(self) -> "ScheduleDraft":
         if not self.instructions.strip():
-            raise ValueError("instructions have no word in them: write something")
+            raise ValueError("instructions are blank: write text")
         return self
 
 
@@ -199,12 +199,12 @@ def _by_cron(line: str, zone: str, after: datetime) -> datetime:
     try:
         here = ZoneInfo(zone)
     except (KeyError, ValueError, OSError) as error:
-        raise ValueError("goes by a time zone that is not known here: name another") from error
+        raise ValueError("has an unknown time zone: use an IANA name such as Asia/Tokyo") from error
     try:
         times = CronSim(line, after.astimezone(here))
         # In the second of two like hours cronsim goes on in the first.
         return next(found for each in times if (found := each.astimezone(UTC)) > after)
     except CronSimError as error:
-        raise ValueError(f"has a field that cannot be ({str(error).lower()}): {_HOW}") from error
+        raise ValueError(f"has an invalid field ({str(error).lower()}): {_HOW}") from error
     except (StopIteration, OverflowError) as error:
-        raise ValueError(f"names a date that never comes: {_HOW}") from error
+        raise ValueError(f"never occurs: {_HOW}") from error

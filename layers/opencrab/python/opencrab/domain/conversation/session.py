@@ -274,7 +274,7 @@ def require_seats_left(count: int) -> None:
     """Raise Conflict where more agents than fit would ever take part in one session."""
     if count > PARTICIPANTS:
         raise Conflict(
-            f"a session has at most {PARTICIPANTS} agents, counted with those who left",
+            f"a session has at most {PARTICIPANTS} agents, including those who left",
             cure="start a new session",
         )
 

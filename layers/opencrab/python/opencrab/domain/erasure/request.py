@@ -50,10 +50,10 @@ class Wish(Value):
     @model_validator(mode="after")
     def _says_what(self) -> "Wish":
         if (self.scope in _NAMED) != (self.id is not None):
-            raise ValueError("id names a memory, a session or a person, and nothing else")
+            raise ValueError("id is allowed only for the scopes memory, session and person")
         bounded = self.since is not None or self.until is not None
         if (self.scope is Scope.PERIOD) != bounded:
-            raise ValueError("since and until bound a period, and nothing else")
+            raise ValueError("since and until are allowed only for a period")
         if self.since and self.until and self.since >= self.until:
             raise ValueError("until must come after since")
         return self

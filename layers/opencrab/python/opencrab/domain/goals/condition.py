@@ -47,6 +47,8 @@ def _validate_condition_name(kind: str, name: str) -> str:
         return workspace_path(name)
     if _TASK.fullmatch(name) is None:
         raise Invalid(
-            f"task:{name[:40]} names no task", field="tasks", cure="name one like task:G1-T1"
+            f"task:{name[:40]} is not a valid task reference",
+            field="tasks",
+            cure="use one like task:G1-T1",
         )
     return name

@@ -245,7 +245,9 @@ def goal_id_of(label: str) -> str:
     """The goal that a label such as G1 or G1-T2 belongs to; raises Invalid for anything else."""
     found = _GOAL_OF.match(label)
     if found is None:
-        raise Invalid(f"{label[:40]!r} is no goal and no task", cure="name one like G1 or G1-T2")
+        raise Invalid(
+            f"{label[:40]!r} is not a valid goal or task ID", cure="use one like G1 or G1-T2"
+        )
     return found[1]
 
 
@@ -262,14 +264,14 @@ def with_plan(goal: Goal, tasks: tuple[PlannedTask, ...]) -> Goal:
     if goal.tasks:
         raise Invalid(
             f"{goal.id} has its plan already, and it is fixed until every task is done or failed",
-            cure="carry it out, or fail its tasks",
+            cure="complete its tasks, or fail them",
         )
     if not FEWEST_TASKS <= len(tasks) <= MOST_TASKS:
         many = "is empty" if not tasks else f"has {len(tasks)} tasks"
         raise Invalid(
             f"the plan {many}; a goal has {FEWEST_TASKS} to {MOST_TASKS}",
             field="tasks",
-            cure="split or join tasks; what takes fewer steps needs no plan: do it and report",
+            cure="split or merge tasks; smaller work needs no plan: do it and report",
         )
     return goal.replaced(tasks=number_tasks(goal.id, tasks))
 
@@ -306,14 +308,14 @@ def _dependency_order(tasks: tuple[PlannedTask, ...]) -> list[int]:
                 f"task {place} depends on task {wrong[0]}, which is "
                 + ("itself" if wrong[0] == place else "not in the plan"),
                 field="depends_on",
-                cure="name other tasks of this plan by their places",
+                cure="use the numbers of other tasks of this plan",
             )
     while left:
         ready = next((p for p in left if set(tasks[p - 1].depends_on) <= set(order)), None)
         if ready is None:
             cycle = ", ".join(map(str, left))
             raise Invalid(
-                f"the plan is cyclic: tasks {cycle} wait for each other",
+                f"the plan is cyclic: tasks {cycle} depend on each other",
                 field="depends_on",
                 cure="remove one of the dependencies",
             )

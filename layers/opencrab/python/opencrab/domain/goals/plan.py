@@ -73,14 +73,15 @@ def replan_goal(
     enough, and Invalid for a plan that is empty, too long or cyclic.
     """
     if goal.current is not None:
-        raise Conflict(f"{goal.current.id} is being carried out", cure="finish it or fail it first")
+        raise Conflict(f"{goal.current.id} is running", cure="finish it or fail it first")
     if not is_plan_repairable(goal):
         raise Conflict(
-            f"{goal.id} was planned anew {REPAIRS} times", cure="ask your owner how to go on"
+            f"{goal.id} was replanned {REPAIRS} times; limit reached",
+            cure="ask your owner how to go on",
         )
     if not 1 <= len(tasks) <= MOST_TASKS:
         raise Invalid(
-            f"the plan has {len(tasks)} tasks; there may be 1 to {MOST_TASKS}", field="tasks"
+            f"the plan has {len(tasks)} tasks; 1 to {MOST_TASKS} are allowed", field="tasks"
         )
     old = AbandonedPlan(
         goal_id=goal.id,

@@ -91,9 +91,9 @@ def require_goal_room(horizon: Horizon, taken: int, authority: Authority) -> Non
     most = open_goal_limit(horizon, authority)
     if taken >= most:
         raise Invalid(
-            f"the horizon {horizon.value!r} is full: {taken} goals are open and {most} fit",
+            f"limit reached: {taken} open goals with horizon {horizon.value!r} (at most {most})",
             field="horizon",
-            cure="reach or abandon one of them first",
+            cure="complete or abandon one of them first",
         )
 
 
@@ -115,10 +115,10 @@ def require_valid_deadline(deadline: datetime | None, now: datetime) -> None:
             cure="end it in Z or in an offset such as +09:00",
         )
     if deadline <= now:
-        raise Invalid("the deadline is over already", field="deadline", cure="name a later one")
+        raise Invalid("the deadline is in the past", field="deadline", cure="use a later one")
     if deadline - now > FARTHEST:
         raise Invalid(
-            "the deadline is over ten years away", field="deadline", cure="name an earlier one"
+            "the deadline is more than ten years away", field="deadline", cure="use an earlier one"
         )
 
 

@@ -98,9 +98,9 @@ class LearnedSubject(Value):
         is_mix = purpose in {use.value for use in Use} and bool(task_type)
         if kind not in known or not name or (kind == AdjustmentKind.MODELS and not is_mix):
             raise Invalid(
-                f"{text[:100]!r} is nothing that evidence moves",
+                f"{text[:100]!r} is not a valid learning subject",
                 field="subject",
-                cure="name skill:NAME, experience:ID or models:PURPOSE/TASK_TYPE",
+                cure="use skill:NAME, experience:ID or models:PURPOSE/TASK_TYPE",
             )
         return cls(kind=AdjustmentKind(kind), name=name)
 
@@ -126,7 +126,7 @@ def with_mix(mind: AgentState, mix: Mix) -> AgentState:
     """A mind with a mix in place of the one for the same; raises Refused where there is no room."""
     others = [each for each in mind.mixes if each.subject != mix.subject]
     if len(others) >= MIXES:
-        raise Refused(f"{MIXES} mixes are learned, and more are not allowed", cure="undo one")
+        raise Refused(f"limit reached: {MIXES} learned traffic splits", cure="undo one")
     return mind.replaced(mixes=tuple(sorted((*others, mix), key=lambda each: each.subject)))
 
 
@@ -184,7 +184,7 @@ def with_pin(mind: AgentState, subject: LearnedSubject) -> AgentState:
     if is_pinned(mind, subject):
         return mind
     if len(mind.pinned) >= PINS:
-        raise Refused(f"{PINS} pins are set, and more are not allowed", cure="take one back")
+        raise Refused(f"limit reached: {PINS} pins", cure="remove one")
     return mind.replaced(pinned=tuple(sorted((*mind.pinned, subject.text))))
 
 

@@ -211,9 +211,9 @@ def parse_review_period(text: str) -> ReviewPeriod:
     except ValueError:
         pass
     raise Invalid(
-        f"{text[:100]!r} is no period",
+        f"{text[:100]!r} is not a valid period",
         field="period",
-        cure="name a day like daily-2026-11-21 or a week like weekly-2026-W47",
+        cure="use a day like daily-2026-11-21 or a week like weekly-2026-W47",
     )
 
 

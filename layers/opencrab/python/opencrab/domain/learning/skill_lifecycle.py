@@ -90,13 +90,13 @@ def skill_lesson(
         told = f"{text_on_one_line(given_name)}: {told}"
     for field, text in (("description", told), ("guidance", guidance)):
         if not text:
-            raise Invalid(f"{field} is blank", field=field, cure="say it in visible words")
+            raise Invalid(f"{field} is blank", field=field, cure="use visible characters")
     size = len(guidance.encode())
     if size > GUIDANCE_BYTES:
         raise TooLarge(
             f"guidance has {size} bytes, at most {GUIDANCE_BYTES} are allowed",
             field="guidance",
-            cure="keep what matters, or make two skills of it",
+            cure="shorten it, or split it into two skills",
         )
     pattern = text_on_one_line(situation_pattern)
     _require_length("description", told, DESCRIPTION_CHARACTERS)
@@ -121,10 +121,10 @@ def teach_skill(
     """
     if stored is not None and not stored.tainted and not teaching.vouched:
         raise Refused(
-            f"skill {stored.name!r} is {stored.status}, and what is learned from others' words "
+            f"skill {stored.name!r} is {stored.status}; a skill learned from untrusted text "
             "may not change it",
             field="name",
-            cure="choose another name; an owner decides whether it counts",
+            cure="use another name; the owner decides whether to approve it",
         )
     status = _status(stored, vouched=teaching.vouched)
     fresh = AcquiredSkill(
@@ -159,7 +159,7 @@ def owner_skill(skill: AcquiredSkill, owner: str) -> AcquiredSkill:
 def approve_skill(skill: AcquiredSkill, owner: str, now: datetime) -> AcquiredSkill:
     """A quarantined skill after an owner vouched for it: a candidate."""
     if skill.status is not SkillStatus.QUARANTINED:
-        raise _conflict(skill, "nothing of it waits for approval", "look at it again")
+        raise _conflict(skill, "no approval is pending", "reload the skill")
     return _set_status(skill, SkillStatus.CANDIDATE, now).replaced(tainted=False, approved_by=owner)
 
 
@@ -167,7 +167,7 @@ def toggle_skill(skill: AcquiredSkill, now: datetime, *, on: bool | None = None)
     """A skill that its owner switched on for good, or off, or to what it is not."""
     if not (skill.status.is_live or skill.status is SkillStatus.DISABLED):
         cure = "approve it" if skill.status is SkillStatus.QUARANTINED else "restore it first"
-        raise _conflict(skill, "it can be switched neither on nor off", cure)
+        raise _conflict(skill, "it cannot be enabled or disabled", cure)
     wanted = skill.status is SkillStatus.DISABLED if on is None else on
     status = SkillStatus.ACTIVE if wanted else SkillStatus.DISABLED
     return skill if status is skill.status and not skill.waits else _set_status(skill, status, now)
@@ -181,7 +181,7 @@ def promote_skill(
     Raises Conflict for what is no candidate.
     """
     if skill.status is not SkillStatus.CANDIDATE:
-        raise _conflict(skill, "it is not on trial", "look at it again")
+        raise _conflict(skill, "it is not on trial", "reload the skill")
     measured = effectiveness or skill.effectiveness
     return _set_status(skill, SkillStatus.ACTIVE, now).replaced(effectiveness=measured)
 
@@ -189,14 +189,14 @@ def promote_skill(
 def put_skill_on_trial(skill: AcquiredSkill, now: datetime) -> AcquiredSkill:
     """A skill that waited for room, or that was promoted, as a candidate; raises Conflict."""
     if not skill.waits and skill.status is not SkillStatus.ACTIVE:
-        raise _conflict(skill, "it neither waits for a trial nor had one", "look at it again")
+        raise _conflict(skill, "it is neither waiting for a trial nor promoted", "reload the skill")
     return _set_status(skill, SkillStatus.CANDIDATE, now)
 
 
 def set_skill_aside(skill: AcquiredSkill, now: datetime) -> AcquiredSkill:
     """A skill on trial that makes room for others, and waits for its turn; raises Conflict."""
     if skill.status is not SkillStatus.CANDIDATE:
-        raise _conflict(skill, "it is not on trial", "look at it again")
+        raise _conflict(skill, "it is not on trial", "reload the skill")
     return _set_status(skill, SkillStatus.DISABLED, now).replaced(waits=True)
 
 
@@ -227,7 +227,7 @@ def restore_skill(
     What was measured of it before counts no more: else it would be retired for the same again.
     """
     if skill.status is not SkillStatus.ARCHIVED:
-        raise _conflict(skill, "there is nothing to restore", "look at it again")
+        raise _conflict(skill, "it is not retired", "reload the skill")
     if owner is None and _is_owners(skill):
         raise Refused(f"skill {skill.name!r} was retired by the owner", cure="ask the owner")
     status = SkillStatus.QUARANTINED if skill.tainted else SkillStatus.CANDIDATE
@@ -257,18 +257,18 @@ def require_skill_room(others: Iterable[AcquiredSkill], skill: AcquiredSkill) ->
     waiting = statuses.count(SkillStatus.QUARANTINED)
     if len(open_ones) >= ACQUIRED_SKILLS:
         raise NoRoom(
-            f"{ACQUIRED_SKILLS} skills are learned, and more are not allowed",
-            cure="retire one that is of no use",
+            f"limit reached: {ACQUIRED_SKILLS} learned skills",
+            cure="retire an unused one",
         )
     if skill.status is SkillStatus.QUARANTINED and waiting >= QUARANTINED_SKILLS:
         raise NoRoom(
-            f"{QUARANTINED_SKILLS} skills wait for approval, and more are not allowed",
+            f"limit reached: {QUARANTINED_SKILLS} skills waiting for approval",
             cure="wait until the owner has decided on them",
         )
     if len(statuses) >= SKILLS_KEPT:
         raise NoRoom(
-            f"{SKILLS_KEPT} skills are kept with the retired ones, and more are not allowed",
-            cure="use the name of a retired one",
+            f"limit reached: {SKILLS_KEPT} skills, including retired ones",
+            cure="reuse the name of a retired one",
         )
 
 
@@ -297,7 +297,9 @@ def index_skill(mind: AgentState, skill: AcquiredSkill) -> AgentState:
 
 def no_skill(name: str) -> NotFound:
     """That there is no skill of this name."""
-    return NotFound(f"there is no skill {name!r}", field="name", cure="name one that there is")
+    return NotFound(
+        f"there is no skill {name!r}", field="name", cure="use the name of an existing skill"
+    )
 
 
 def _hyphenate_name(name: str) -> str:

@@ -80,8 +80,8 @@ def _grow_extent(extent: GraphSize, added: list[str], count: Count) -> GraphSize
         grown = _after(GraphSize(nodes=count(NODE), edges=count(EDGE)), added)
     if _is_too_large(grown):
         raise Refused(
-            f"{NODES} nodes and {EDGES} relations are kept, and more are not allowed",
-            cure="forget what is of no use",
+            f"limit reached: {NODES} nodes and {EDGES} relations",
+            cure="forget unused ones",
         )
     return grown
 

@@ -88,14 +88,14 @@ class Reason(StrEnum):
 
 
 CURES = {
-    Reason.BLANK: "content is blank: write what is to be kept",
-    Reason.UNSOURCED: "nobody said where this comes from: name its session or turn",
+    Reason.BLANK: "content is blank: write the text to save",
+    Reason.UNSOURCED: "the source is missing: give its session or turn",
     Reason.NOT_ATOMIC: (
-        "content makes more than one claim: save each as a memory of its own, or use "
+        "content contains more than one claim: save each as a memory of its own, or use "
         "summarize_and_save"
     ),
-    Reason.SAYS_NOTHING: "content says nothing that could be looked for: write it in words",
-    Reason.KNOWN: "this is known already, on a better word: nothing needs to be saved",
+    Reason.SAYS_NOTHING: "content has no searchable words: write it in words",
+    Reason.KNOWN: "an equal memory from a more trusted source exists: nothing needs to be saved",
 }
 
 
@@ -241,21 +241,19 @@ def memory_audience(
     if chosen is None or chosen is default:
         return default
     if chosen is Hearing.GUILD and session.guild_id is None:
-        raise Refused(
-            "this session belongs to no guild", field="hearing", cure="use session, or leave it out"
-        )
+        raise Refused("the session has no guild", field="hearing", cure="use session, or omit it")
     allowed = set(Hearing) if own else {Hearing.SESSION, Hearing.GUILD}
     if chosen not in allowed:
         raise Refused(
-            f"what a user says may not be kept as {chosen.value!r}",
+            f"a user's statement may not be saved as {chosen.value!r}",
             field="hearing",
-            cure="leave it out",
+            cure="omit it",
         )
     if taint and _HEARD.index(chosen) > _HEARD.index(default):
         raise Refused(
-            "what foreign words say may be opened to nobody else",
+            "a memory from untrusted text may not be shared with others",
             field="hearing",
-            cure="leave it out",
+            cure="omit it",
         )
     return chosen
 

@@ -74,6 +74,6 @@ class Preferences(Value):
             raise Invalid(
                 f"the preferences take {size} bytes, and at most {DOCUMENT_BYTES} are stored",
                 field="preferences",
-                cure="remove prices or aliases that nobody needs",
+                cure="remove unused prices or aliases",
             )
         return text

@@ -173,7 +173,7 @@ def budget_limit_changes(changes: Mapping[str, MicroUsd | None]) -> dict[str, Mi
 def _validate_limit(name: str, limit: MicroUsd | None) -> MicroUsd | None:
     if name not in LIMITS:
         raise Invalid(
-            f"there is no limit {name!r}", field=name, cure=f"name one of {', '.join(LIMITS)}"
+            f"there is no limit {name!r}", field=name, cure=f"use one of {', '.join(LIMITS)}"
         )
     if limit is None:
         return None
@@ -182,7 +182,7 @@ def _validate_limit(name: str, limit: MicroUsd | None) -> MicroUsd | None:
     except ValidationError as error:
         why = error.errors()[0]["msg"]
         raise Invalid(
-            f"the limit {name} cannot be that: {why}",
+            f"the limit {name} is invalid: {why}",
             field=name,
             cure="give a whole number within its bounds, or None for the configured one",
         ) from None

@@ -114,9 +114,9 @@ class UsageRow(Value):
         changed = self.replaced(**dict(judgement))
         if self.quality_score is not None and changed != self:
             raise Conflict(
-                f"answer {self.id!r} was judged before",
+                f"answer {self.id!r} was already rated",
                 field="metrics_id",
-                cure="judge an answer once; the first word counts",
+                cure="an answer is rated once; the first rating counts",
             )
         return changed
 
@@ -160,7 +160,7 @@ def ledger_row_bounds(
     """
     if after is not None and not is_ledger_row_id(after):
         raise Invalid(
-            "this is no row's id", field="after", cure="give the id of the last row you have"
+            "invalid row ID", field="after", cure="use the ID of the last row that you have"
         )
     low = ledger_row_time(since.astimezone(UTC)) if since else "0"
     high = ledger_row_time(until.astimezone(UTC)) if until else ":"

@@ -28,9 +28,9 @@ def workspace_path(text: str) -> str:
     """A file's path in the one form in which it is stored; raises Invalid naming the cure."""
     path = _normal(text)
     if not path:
-        raise _invalid(text, "names no file", "name one, like 'notes/today.md'")
+        raise _invalid(text, "is empty", "give a file, like 'notes/today.md'")
     if path.endswith("/"):
-        raise _invalid(text, "names a folder", "name a file in it")
+        raise _invalid(text, "names a folder", "give a file in it")
     _check(text, path)
     return path
 
@@ -57,7 +57,7 @@ def workspace_folder_of_agent(agent_id: str) -> str:
         return _identifier().validate_python(agent_id)
     except ValidationError as error:
         raise Invalid(
-            f"agent id {agent_id!r} is none",
+            f"agent id {agent_id!r} is invalid",
             field="agent_id",
             cure="use 1 to 64 letters, digits, dashes and underscores",
         ) from error
@@ -71,7 +71,7 @@ def file_not_found_error(path: str) -> NotFound:
 def file_version_gone_error(path: str, version: str) -> NotFound:
     """The refusal to tell of a version that is gone."""
     return NotFound(
-        f"version {version!r} of file {path!r} is not kept",
+        f"version {version!r} of file {path!r} is not stored",
         field="version",
         cure="list the file's versions",
     )
@@ -79,7 +79,7 @@ def file_version_gone_error(path: str, version: str) -> NotFound:
 
 def file_conflict_error(path: str, *, is_gone: bool) -> Conflict:
     """The refusal to write over what others wrote."""
-    became = "is gone" if is_gone else "is another one now"
+    became = "is gone" if is_gone else "was replaced"
     return Conflict(f"file {path!r} {became}", field="path", cure="read it again, then write")
 
 
@@ -124,7 +124,7 @@ def _normal(text: str) -> str:
 
 def _check(text: str, path: str) -> None:
     if path.startswith("/"):
-        raise _invalid(text, "is not relative", "begin with a name in the workspace")
+        raise _invalid(text, "is not relative", "begin with a file or folder of the workspace")
     if len(path.encode()) > PATH_BYTES:
         raise _invalid(text, f"has over {PATH_BYTES} bytes of UTF-8", "choose shorter names")
     segments = path.split("/")
@@ -141,9 +141,9 @@ def _check_segment(text: str, segment: str) -> None:
         )
     reserved = sorted(_RESERVED.intersection(segment))
     if reserved:
-        raise _invalid(text, f"contains {reserved[0]!r}", "separate folders by / and leave it out")
+        raise _invalid(text, f"contains {reserved[0]!r}", "separate folders by / and remove it")
     if segment[-1] == "." or segment[-1].isspace():
-        raise _invalid(text, "has a name that ends in a dot or space", "take it away")
+        raise _invalid(text, "has a name that ends in a dot or space", "remove it")
     if len(segment.encode()) > SEGMENT_BYTES:
         raise _invalid(text, f"has a name of over {SEGMENT_BYTES} bytes", "choose a shorter one")
     if _DEVICE.fullmatch(path_collision_key(segment)):

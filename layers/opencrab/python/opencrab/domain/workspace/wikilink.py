@@ -108,7 +108,7 @@ def note_path(text: str) -> str:
     name = _inner(text)
     name = name[: -len(_SUFFIX)] if name.casefold().endswith(_SUFFIX) else name
     if not name.strip() or name.endswith("/"):
-        raise Invalid(f"path {text!r} names no note", field="path", cure="name one, like 'ideas/x'")
+        raise Invalid(f"path {text!r} is not a note", field="path", cure="use one like 'ideas/x'")
     return workspace_path(f"{VAULT}/{name}{_SUFFIX}")
 
 
@@ -137,7 +137,7 @@ def require_linkable_path(path: str) -> str:
     """The same path; raises Invalid where no link could be written to it."""
     bad = sorted(_NO_LINK.intersection(path))
     if bad:
-        raise Invalid(f"path {path!r} contains {bad[0]!r}", field="path", cure="leave it out")
+        raise Invalid(f"path {path!r} contains {bad[0]!r}", field="path", cure="remove it")
     return path
 
 
@@ -154,11 +154,13 @@ def is_note_template(path: str) -> bool:
 def shortest_wikilink(path: str, index: NoteIndex, text: str = "") -> str:
     """The shortest link that leads to a note and to no other; raises Invalid if there is none."""
     if _NO_LINK.intersection(text) - {"#"} or "\n" in text:
-        raise Invalid("link_text is no plain line", field="link_text", cure="leave [ ] | ` out")
+        raise Invalid(
+            "link_text contains link or table characters", field="link_text", cure="remove [ ] | `"
+        )
     for name in (note_file_name(path), _bare(path).partition("/")[2], _bare(path), path):
         if not _NO_LINK.intersection(name) and index.follow(WikiLink(name)) == (path,):
             return f"[[{name}|{text}]]" if text else f"[[{name}]]"
-    raise Invalid(f"no link can name {path!r} clearly", cure="rename that note first")
+    raise Invalid(f"no unambiguous link to {path!r} is possible", cure="rename that note first")
 
 
 def add_link_in_context(body: str, link: str, context: str) -> str:
@@ -169,7 +171,7 @@ def add_link_in_context(body: str, link: str, context: str) -> str:
         raise Invalid(
             "context does not occur in the source note",
             field="context",
-            cure="copy some words of it exactly, or leave context out",
+            cure="copy some words of it exactly, or omit context",
         )
     line = _line_at(body, place + len(wanted))
     at = line.start + len(body[line].rstrip())

@@ -20,7 +20,7 @@ _ROW = re.compile(r"0x([0-9A-F]{4}) ([A-Z_]+) ([A-Z][a-z]+) ([A-Za-z]*) ?(?:\{(.
 _OPTION = re.compile(r"Option<(.+)>")
 _HASH = re.compile(r"[0-9a-f]{64}")
 _STATUSES = ("ACTIVE", "DORMANT", "DEAD")
-_CURE = "world_messages tells what each message holds"
+_CURE = "world_messages lists the fields of each message"
 
 ToWire = Callable[[Any], Any]
 """Makes a value of JSON one of the wire; raises ValueError, saying what it must be."""
@@ -65,7 +65,9 @@ class WorldMessage:
         type.
         """
         if not is_json(dict(payload)):
-            raise Invalid("the payload is no JSON, or too deep", field="payload", cure=_CURE)
+            raise Invalid(
+                "the payload is not JSON or is nested too deeply", field="payload", cure=_CURE
+            )
         if not self.fields:
             return dict(payload)
         known = {each.name: each for each in self.fields}
@@ -163,7 +165,7 @@ def world_value_from_wire(value: Any, depth: int = JSON_DEPTH) -> Any:
     if isinstance(value, list | tuple):
         return [world_value_from_wire(inner, depth - 1) for inner in value]
     if not is_json(value):
-        raise Invalid("the payload holds what JSON cannot")
+        raise Invalid("the payload contains values that JSON cannot represent")
     return value
 
 
@@ -184,7 +186,7 @@ def _parse_messages(table: str) -> tuple[WorldMessage, ...]:
 def _message(head: str, words: str) -> WorldMessage:
     found = _ROW.fullmatch(head)
     if found is None:
-        raise AssertionError(f"a row of the table of messages that is none: {head}")
+        raise AssertionError(f"invalid row in the message table: {head}")
     code, name, other, payload, inner = found.groups()
     english, japanese = words.strip().split(" | ")
     return WorldMessage(

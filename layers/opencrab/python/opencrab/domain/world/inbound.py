@@ -57,7 +57,9 @@ def effect_of_world_message(world: WorldBinding, envelope: WorldEnvelope) -> Inb
         return _answer(world, envelope, payload)
     message = inbound_message_by_code(envelope.code)
     if message is None:
-        raise Refused(f"agents receive no message of code 0x{envelope.code:04X}", field="code")
+        raise Refused(
+            f"agents cannot receive messages with code 0x{envelope.code:04X}", field="code"
+        )
     _require_fields(message, payload)
     if payload.get("agent_id", world.key_id) != world.key_id and message.name != "EVENT":
         raise Refused(f"this {message.name} is about another agent", field="agent_id")
@@ -98,7 +100,7 @@ def _event(world: WorldBinding, payload: Mapping[str, Any]) -> InboundEffect:
 def _interpret_spawn_ack(world: WorldBinding, payload: Mapping[str, Any]) -> InboundEffect:
     status = parse_world_status(str(payload["status"]))
     if status is None:
-        raise Invalid("AGENT_SPAWN_ACK has a status that there is not", field="status")
+        raise Invalid("AGENT_SPAWN_ACK has an unknown status", field="status")
     seeds = [{"entry_id": seed} for seed in world.genome.knowledge_seeds]
     told = {**payload, **({"read_first_with_ENTRY_GET": seeds} if seeds else {})}
     return InboundEffect(
@@ -129,7 +131,7 @@ def _answer(
     asked = next((each for each in world.sent if each.nonce == envelope.reply_to), None)
     message = outbound_message_by_code(envelope.code)
     if asked is None or message is None or asked.code != envelope.code:
-        raise Refused("this answers nothing that was sent", field="reply_to")
+        raise Refused("no message with this nonce was sent", field="reply_to")
     changes = dict[str, Any]()
     if payload.get("agent_id", world.key_id) == world.key_id:
         balance, reputation = payload.get("balance"), payload.get("reputation")

@@ -36,7 +36,7 @@ def register_api_key(runtime: Runtime, *, name: str, scope: Scope, secret: str) 
     if known is not None:
         if known.revoked_at is not None:
             raise Invalid(
-                f"the key {name!r} was revoked", cure="remove it, and a new one will be made"
+                f"the key {name!r} was revoked", cure="remove it; OpenCrab then creates a new one"
             )
         return known
     key = ApiKey(

@@ -88,19 +88,19 @@ class NewSession(Value, defer_build=False):
     @model_validator(mode="after")
     def _fits_together(self) -> "NewSession":
         if len(set(self.participants)) != len(self.participants):
-            raise ValueError("participants must be distinct: name each agent once")
+            raise ValueError("participants must be distinct: list each agent once")
         if self.facilitator_id is not None and self.facilitator_id not in self.participants:
             raise ValueError("facilitator_id must be one of the participants: add it to them")
         if self.mode is Mode.FACILITATED and self.facilitator_id is None:
-            raise ValueError("mode facilitated needs a facilitator_id: name one of them")
+            raise ValueError("mode facilitated needs a facilitator_id: use one of them")
         if self.mode is Mode.DIRECT and len(self.participants) > 1:
             raise ValueError("mode direct takes one participant: use autonomous for several")
         if not set(self.roles) <= set(self.participants):
-            raise ValueError("roles must be of participants: name nobody else")
+            raise ValueError("roles may be set for participants only")
         if self.facilitator_id is not None and self.facilitator_id in self.roles:
-            raise ValueError("roles must not name the facilitator, who is one already")
+            raise ValueError("roles must not include the facilitator")
         if all(self.roles.get(each) == OBSERVER for each in self.participants):
-            raise ValueError("roles must leave somebody who may speak")
+            raise ValueError("roles must leave at least one participant who may speak")
         return self
 
     @property
@@ -211,7 +211,7 @@ def _require_models(models: Models, new: NewSession, profiles: list[Profile]) ->
             raise Invalid(
                 f"{name!r} is not private, and an agent of this session is",
                 field=f"models.{use}",
-                cure="name a model that runs on your own machines",
+                cure="use a model that runs on your own machines",
             )
 
 
@@ -222,8 +222,8 @@ def _require_answering(agents: Agents, agent_id: str) -> Profile:
         raise Invalid(error.message, field="participants", cure=error.cure) from error
     if not profile.agent.answers:
         raise Conflict(
-            f"agent {agent_id!r} has retired and answers no more",
+            f"agent {agent_id!r} has retired",
             field="participants",
-            cure="leave it out",
+            cure="remove it",
         )
     return profile

@@ -68,7 +68,7 @@ def find_preset(key: str) -> Preset:
     found = next((each for each in all_presets() if each.key == key), None)
     if found is None:
         keys = ", ".join(each.key for each in all_presets())
-        raise NotFound(f"there is no preset {key!r}", field="preset", cure=f"name one of {keys}")
+        raise NotFound(f"there is no preset {key!r}", field="preset", cure=f"use one of {keys}")
     return found
 
 

@@ -91,7 +91,12 @@ def freeze_or_unfreeze(
         home.agents.get(agent_id)
     scope = agent_id or INSTALLATION
     home.switches.set(scope, frozen=frozen)
-    log.info("switch: scope=%s, state=%s, by=%s", scope, "frozen" if frozen else "running", by)
+    log.info(
+        "freeze switch changed: scope=%s, state=%s, by=%s",
+        scope,
+        "frozen" if frozen else "running",
+        by,
+    )
     return home.switches.all_frozen()
 
 
@@ -100,7 +105,7 @@ def _require_reference(model: str) -> None:
         _REFERENCE.validate_python(model)
     except ValidationError:
         raise Invalid(
-            f"{model[:100]!r} is no model's name",
+            f"{model[:100]!r} is not a valid model name",
             field="model",
             cure="write provider:model, or one of the aliases",
         ) from None

@@ -237,6 +237,6 @@ def _same(fact: Document, stored: Document) -> bool:
 
 def _busy(agent_id: str) -> Unavailable:
     return Unavailable(
-        f"the vital signs of agent {agent_id!r} are changed by others all the time",
+        f"concurrent updates to the vital signs of agent {agent_id!r}; retries exhausted",
         cure="try again",
     )

@@ -201,7 +201,7 @@ def require_approval_decider(approval: Approval, agent: Agent, who: Decider, now
     require_approval_delegate(approval, agent, who)
     if not who.is_owner and approval.escalates_at is not None and now < approval.escalates_at:
         raise Refused(
-            f"this is the owner's to decide until {approval.escalates_at.isoformat()}",
+            f"only the owner may decide this until {approval.escalates_at.isoformat()}",
             cure="try again then, or ask the owner",
         )
 
@@ -246,7 +246,7 @@ def sweep_approvals(runtime: Runtime) -> int:
         try:
             changed += _sweep_approval(runtime, fact, runtime.clock.now())
         except OpenCrabError as error:
-            log.warning("approval %s is left as it is: %s", fact.id, error.message)
+            log.warning("keeping approval %s: %s", fact.id, error.message)
     return changed
 
 
@@ -327,7 +327,7 @@ def _as_decided(approval: Approval, *, approved: bool, who: Decider) -> Approval
         raise _busy(approval.id)
     raise Conflict(
         f"approval {approval.id!r} is {approval.state.value} already",
-        cure="nothing is left to decide; read it to see by whom and why",
+        cure="read it to see who decided and why",
     )
 
 
@@ -342,7 +342,7 @@ def _may_wait(journal: Journal, approval: Approval) -> bool:
 
 
 def _busy(wanted: str) -> Conflict:
-    return Conflict(f"approval {wanted!r} is being changed just now", cure="try again")
+    return Conflict(f"approval {wanted!r} is being changed concurrently", cure="try again")
 
 
 def _all_open(facts: Documents) -> Iterator[Document]:
@@ -372,7 +372,7 @@ def require_valid_approval_policy(actions: Actions, policy: Policy | None) -> No
     for name in policy:
         if name not in set(Impact) and actions.find(name) is None:
             raise Invalid(
-                f"there is neither an impact nor an action {name!r}",
+                f"{name!r} is neither an impact nor an action",
                 field="policy",
-                cure=f"name actions, or impacts: {', '.join(Impact)}",
+                cure=f"use actions, or impacts: {', '.join(Impact)}",
             )

@@ -41,7 +41,7 @@ class NewGrant(Value, defer_build=False):
     @model_validator(mode="after")
     def _is_whole(self) -> "NewGrant":
         if not self.actions and not self.impacts:
-            raise ValueError("a grant must name actions or impacts: name at least one")
+            raise ValueError("a grant must have actions or impacts: give at least one")
         if (self.until is None) is (self.hours is None):
             raise ValueError("a grant must end: send either until or hours")
         if self.until is not None and self.until.tzinfo is None:
@@ -68,7 +68,7 @@ def grant_approval_in_advance(
         raise Invalid(
             "until must be later than now, by at most a year",
             field="until",
-            cure="name a time within the next 366 days",
+            cure="use a time within the next 366 days",
         )
     known = open_grants(runtime, agent_id)
     made = Grant(
@@ -83,7 +83,9 @@ def grant_approval_in_advance(
         created_at=now,
     )
     if len(known) >= MOST and all(each.id != grant_id for each in known):
-        raise Conflict(f"agent {agent_id!r} has {MOST} grants", cure="revoke one of them first")
+        raise Conflict(
+            f"limit reached: agent {agent_id!r} has {MOST} grants", cure="revoke one of them first"
+        )
     try:
         runtime.home.facts.commit(new_fact(agent_id, GRANT, grant_id, made, expires_at=until))
     except Changed:
@@ -105,7 +107,7 @@ def revoke_grant(facts: Documents, agent_id: str, grant_id: str) -> Grant:
         except Changed:
             continue
         return fact.read(Grant)
-    raise Conflict(f"grant {grant_id!r} is being used all the time", cure="try again")
+    raise Conflict(f"concurrent updates to grant {grant_id!r}; retries exhausted", cure="try again")
 
 
 def open_grants(runtime: Runtime, agent_id: str) -> tuple[Grant, ...]:

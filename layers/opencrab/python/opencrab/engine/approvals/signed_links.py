@@ -67,7 +67,7 @@ def decider_of_approval_link(keys: Keys, link: SignedLink) -> Decider:
     """In whose name a link decides; raises Refused when its maker's key was revoked."""
     key = _key(keys, link.key_id)
     if key is None or key.revoked_at is not None or key.scope is Scope.READ:
-        raise Refused("the key that made this link was revoked", cure="ask for a new link")
+        raise Refused("the key of this link was revoked", cure="ask for a new link")
     name = f"link:{key.id[:_SHOWN]}"
     return Decider(id=key.id, is_owner=key.scope is Scope.OWNER, name=name)
 
@@ -84,11 +84,13 @@ def _ensure_link_secret(clock: Clock, secrets: Secrets | None) -> str:
     if known is not None:
         return known
     if secrets is None:
-        raise Unavailable("this installation keeps no secrets", cure="use the API or the terminal")
+        raise Unavailable(
+            "this installation has no secret store", cure="use the API or the terminal"
+        )
     secrets.put(SECRET, clock.secret())
     made = _read_link_secret(secrets)
     if made is None:
-        raise Unavailable("the secret of links is not readable yet", cure="try again")
+        raise Unavailable("the secret for signed links is not readable yet", cure="try again")
     return made
 
 
@@ -108,4 +110,4 @@ def _key(keys: Keys, key_id: str) -> ApiKey | None:
 
 
 def _forged_link_error() -> Refused:
-    return Refused("this link was not made here", cure="ask for a new link")
+    return Refused("invalid signed link", cure="ask for a new link")

@@ -42,7 +42,7 @@ def admit_or_drop_due_item(runtime: Runtime, item: DueItem) -> bool:
     except Unavailable:
         return False
     except OpenCrabError as error:
-        log.warning("due item %s cannot be admitted: %s", item.id, error.message)
+        log.warning("dropping due item %s: %s", item.id, error.message)
         _strand(runtime, item, error.message)
         admitted = False
     runtime.home.due.done(item.id)
@@ -120,7 +120,9 @@ def _without_turn(
                 runtime.home.facts.commit(*board.facts, due=tuple(board.due))
                 notify_goal_channel(runtime, goal)
                 return
-        raise Conflict(f"agent {agent_id!r} is changed by others all the time", cure="try again")
+        raise Conflict(
+            f"concurrent updates to agent {agent_id!r}; retries exhausted", cure="try again"
+        )
 
 
 def _is_there(journal: Journal, turn_id: str | None) -> bool:

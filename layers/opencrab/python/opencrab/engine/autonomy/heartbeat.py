@@ -122,7 +122,7 @@ def _passing_over(agent_id: str) -> Iterator[None]:
     try:
         yield
     except (OpenCrabError, ValidationError) as error:
-        log.warning("the beat of agent %s cannot be decided now: %s", agent_id, error)
+        log.warning("heartbeat deferred: agent=%s, error=%s", agent_id, error)
 
 
 def deliver_heartbeat(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
@@ -134,7 +134,7 @@ def deliver_heartbeat(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
     try:
         told = _Told.model_validate_json(delivery.body)
     except ValidationError:
-        reason = "a message of unknown form"
+        reason = "malformed heartbeat message"
         runtime.home.beats.dead_letter(delivery.body, group=delivery.group, reason=reason)
         return MessageOutcome.FINISHED
     early = told.slot - runtime.clock.now().timestamp()
@@ -142,7 +142,9 @@ def deliver_heartbeat(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
         runtime.home.beats.continue_later(delivery.receipt, math.ceil(early))
         return MessageOutcome.CONTINUE
     if early > 0:
-        log.info("beat of the future dropped: agent=%s, slot=%s", told.agent, told.slot)
+        log.info(
+            "heartbeat dropped, slot is in the future: agent=%s, slot=%s", told.agent, told.slot
+        )
     else:
         run_heartbeat(runtime, told.agent, told.slot)
     return MessageOutcome.FINISHED
@@ -167,17 +169,23 @@ def run_heartbeat(
         found = None
         signs = None if stored is None else stored.read(VitalSigns)
         if stored is None or signs is None or not signs.beats_at_all:
-            log.info("beat of an agent that has none dropped: agent=%s, slot=%s", agent_id, slot)
+            log.info(
+                "heartbeat dropped, agent has no heartbeats: agent=%s, slot=%s", agent_id, slot
+            )
             return HeartbeatResult.DROPPED
         if heartbeat_slot(signs.next_beat_at) != slot:
-            log.info("beat decided before dropped: agent=%s, slot=%s", agent_id, slot)
+            log.info(
+                "heartbeat dropped, slot was already handled: agent=%s, slot=%s", agent_id, slot
+            )
             return HeartbeatResult.DROPPED
         try:
             begun = decide_heartbeat(runtime, stored, signs, alive)
         except Changed:
             continue
         return HeartbeatResult.TURN if begun else HeartbeatResult.IDLE
-    raise Unavailable(f"the vital signs of agent {agent_id!r} are changed by others all the time")
+    raise Unavailable(
+        f"concurrent updates to the vital signs of agent {agent_id!r}; retries exhausted"
+    )
 
 
 def heartbeat_log(

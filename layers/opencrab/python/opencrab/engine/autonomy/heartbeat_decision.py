@@ -141,7 +141,7 @@ def _living(home: Home, stored: Document) -> Profile | None:
     try:
         return home.agents.get(stored.owner)
     except NotFound:
-        log.info("vital signs of no agent removed: agent=%s", stored.owner)
+        log.info("vital signs of a missing agent removed: agent=%s", stored.owner)
         home.facts.commit(stored.removed())
         return None
 

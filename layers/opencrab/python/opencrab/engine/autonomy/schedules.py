@@ -75,7 +75,8 @@ def create_schedule(
             return _made_before(before, draft)
         if len(known) >= SCHEDULES:
             raise Conflict(
-                f"agent {agent_id!r} has {SCHEDULES} schedules", cure="delete one of them first"
+                f"limit reached: agent {agent_id!r} has {SCHEDULES} schedules",
+                cure="delete one of them first",
             )
         made = new_schedule(schedule_id, agent_id, draft, runtime.clock.now())
         with suppress(Changed):
@@ -155,7 +156,7 @@ def run_schedule_now(
         if why is not None:
             raise Conflict(
                 f"schedule {schedule_id!r} cannot be run: {_WHY[why]}",
-                cure="an agent that has not retired can, in a session that it takes part in",
+                cure="use an agent that has not retired and a session in which it is a participant",
             )
         item, turn = _item(runtime.clock, schedule, f"run-{key}")
         if schedule.last_turn_id != turn and _header(runtime.home.journal, turn) is None:
@@ -199,9 +200,11 @@ def _bring_back(facts: Documents, clock: Clock) -> None:
             after = schedule.in_time(now)
             if after != schedule:
                 facts.commit(_schedule_fact(after, fact))
-                log.warning("schedule %s was too far away: the clock was wrong", schedule.id)
+                log.warning(
+                    "schedule %s moved closer: its time was set with a wrong clock", schedule.id
+                )
         except OpenCrabError as error:
-            log.warning("schedule %s stays as it is: %s", schedule.id, error.message)
+            log.warning("keeping schedule %s: %s", schedule.id, error.message)
 
 
 def _fire_schedule(runtime: Runtime, fact: Document, frozen: tuple[str, ...]) -> bool:
@@ -213,7 +216,7 @@ def _fire_schedule(runtime: Runtime, fact: Document, frozen: tuple[str, ...]) ->
     except Changed:
         return False
     except OpenCrabError as error:
-        log.warning("schedule %s waits: %s", schedule.id, error.message)
+        log.warning("schedule %s deferred: %s", schedule.id, error.message)
         return False
     if after.why_off is not None:
         log.warning("schedule %s was switched off: %s", schedule.id, after.why_off)
@@ -233,7 +236,7 @@ def _next(home: Home, clock: Clock, schedule: Schedule, frozen: tuple[str, ...])
     if {INSTALLATION, schedule.agent_id} & {*frozen} or _goes_on(
         home.journal, schedule.last_turn_id
     ):
-        log.info("schedule %s lets a time pass by: frozen, or still at the one before", schedule.id)
+        log.info("schedule %s skipped: frozen, or its previous run has not ended", schedule.id)
         return moved, ()
     item, turn = _item(clock, schedule, str(schedule.slot))
     if turn == schedule.last_turn_id:
@@ -266,11 +269,13 @@ def _require_place(runtime: Runtime, agent_id: str, draft: ScheduleDraft) -> Non
     if not runtime.home.agents.get(agent_id).agent.answers:
         raise Conflict(f"agent {agent_id!r} has retired", cure="choose another one")
     if not _takes_part(runtime.home.sessions, runtime.clock, agent_id, draft.session_id):
-        named = "its own" if draft.session_id is None else repr(draft.session_id)
+        own = draft.session_id is None
+        named = "its own active session" if own else f"active session {draft.session_id!r}"
         raise Invalid(
-            f"session_id: agent {agent_id!r} takes part in no session {named} that goes on",
+            f"session_id: agent {agent_id!r} is not a participant of {named}",
             field="session_id",
-            cure="name a session that it takes part in; left out, it is the agent's own",
+            cure="use a session in which it is a participant, or omit session_id for the "
+            "agent's own",
         )
 
 
@@ -352,4 +357,6 @@ def _made_before(before: Schedule, draft: ScheduleDraft) -> Schedule:
 
 
 def _busy(schedule_id: str) -> Conflict:
-    return Conflict(f"schedule {schedule_id!r} is changed by others all the time", cure="try again")
+    return Conflict(
+        f"concurrent updates to schedule {schedule_id!r}; retries exhausted", cure="try again"
+    )

@@ -91,7 +91,9 @@ def open_channel_session(
         )
         if joined is not None:
             return joined
-    raise Conflict(f"place {place!r} is changed by others all the time", cure="try again")
+    raise Conflict(
+        f"place {place!r} has too many concurrent updates; retries exhausted", cure="try again"
+    )
 
 
 def leave_channel_session(home: Home, clock: Clock, place: str, agent_id: str) -> Session:
@@ -101,7 +103,7 @@ def leave_channel_session(home: Home, clock: Clock, place: str, agent_id: str) -
     """
     session = session_bound_to_channel(home, place)
     if session is None or agent_id not in session.agent_ids:
-        raise NotFound(f"agent {agent_id!r} is in no session here", cure="start one")
+        raise NotFound(f"agent {agent_id!r} has no session here", cure="start one")
     left = tuple(each for each in session.agent_ids if each != agent_id)
     now = clock.now()
     if not left:

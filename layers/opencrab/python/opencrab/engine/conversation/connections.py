@@ -149,7 +149,7 @@ def redeem_connection_ticket(runtime: Runtime, secret: str) -> str:
     try:
         runtime.home.facts.commit(fact.removed())
     except Changed:
-        raise Unauthenticated("this ticket was used", field="ticket", cure=_CURE) from None
+        raise Unauthenticated("this ticket was already used", field="ticket", cure=_CURE) from None
     return fact.read(ConnectionTicket).key
 
 
@@ -164,7 +164,7 @@ def open_connection(runtime: Runtime, connection_id: str, key: str) -> Principal
     if sum(each.id != place and not _is_over(each, now) for each in opened) >= MOST_OPENED:
         raise Exhausted(
             f"this key has {MOST_OPENED} connections open",
-            cure="close one, or watch more over each",
+            cure="close one, or watch more sessions over each",
         )
     connection = Connection(key=key, since=now)
     facts = (
@@ -329,7 +329,7 @@ def _update_connection(
     for seconds in (*PAUSES, None):
         fact = _connection_fact(runtime.home.facts, connection_id)
         if fact is None or _is_over(fact, runtime.clock.now()):
-            raise Unauthenticated("this connection is over", cure="connect again")
+            raise Unauthenticated("this connection is closed", cure="connect again")
         changed = change(fact.read(Connection))
         also = () if beside is None else (beside(fact),)
         try:
@@ -339,7 +339,9 @@ def _update_connection(
                 pause(seconds * (0.5 + _chance(runtime.clock)))
             continue
         return changed
-    raise Unavailable("too much is said over this connection at once", cure="say it again")
+    raise Unavailable(
+        "too many concurrent messages over this connection", cure="send the message again"
+    )
 
 
 def _chance(clock: Clock) -> float:

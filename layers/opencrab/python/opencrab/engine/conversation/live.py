@@ -123,9 +123,7 @@ def live_start(runtime: Runtime, watched: WatchTarget, after: int | None) -> Liv
     """
     if watched.kind == "agent":
         if after is not None:
-            raise Invalid(
-                "only a session has places to begin at", field="after", cure="leave it out"
-            )
+            raise Invalid("after is allowed for sessions only", field="after", cure="omit it")
         runtime.home.agents.get(watched.id)
         return LiveStart(0)
     last = newest_line_number(runtime.home, watched.id)
@@ -216,7 +214,8 @@ class LiveFollower:
         """
         if self.feed.position() - self.position > FAR_BEHIND:
             raise Unavailable(
-                "you are too far behind", cure="connect again and name the last sequence you saw"
+                "the client is too slow: too many events are waiting",
+                cure="connect again with the last sequence that you received",
             )
         while entries := self.feed.read(after=self.position, limit=_BATCH):
             for entry in entries:

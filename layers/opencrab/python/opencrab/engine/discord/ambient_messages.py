@@ -298,5 +298,6 @@ def _try_commit(facts: Documents, fact: Document) -> bool:
 
 def _busy(channel_id: str) -> Conflict:
     return Conflict(
-        f"what bots say in channel {channel_id!r} changes all the time", cure="try again"
+        f"concurrent updates of bot messages in channel {channel_id!r}; retries exhausted",
+        cure="try again",
     )

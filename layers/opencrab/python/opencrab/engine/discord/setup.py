@@ -79,7 +79,7 @@ def require_discord(discord: Discord | None) -> Discord:
     """Discord's API; raises NotFound where it is switched off."""
     if discord is None:
         raise NotFound(
-            "Discord is switched off here",
+            "Discord is disabled",
             cure="set gateway.discord.enabled and its keys; "
             "docs/how-to/set-up-a-discord-bot.md says how",
         )

@@ -232,8 +232,9 @@ def _require_ended(runtime: Runtime, plan: _Plan) -> None:
     if goals or alive:
         named = ", ".join([*sorted(goals), *sorted(alive)][:10])
         raise Conflict(
-            f"{named} have not ended and would write down again what is to be forgotten",
-            cure="cancel these goals and stop these turns, or wait for them, then forget again",
+            f"{named} have not ended and could store the erased data again",
+            cure="cancel these goals and stop these turns, or wait for them, then repeat the "
+            "erasure",
         )
 
 

@@ -324,4 +324,6 @@ def _stop(home: Home, clock: Clock, turn_id: str, by: str, reason: str) -> None:
 
 
 def _busy(agent_id: str) -> Conflict:
-    return Conflict(f"agent {agent_id!r} is changed by others all the time", cure="try again")
+    return Conflict(
+        f"concurrent updates to agent {agent_id!r}; retries exhausted", cure="try again"
+    )

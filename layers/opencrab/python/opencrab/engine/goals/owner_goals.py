@@ -101,7 +101,7 @@ def inject_owner_goal(
         except Changed:
             continue
         return _wake_for_goal(runtime, goal)
-    raise Conflict(f"agent {agent_id!r} is changed by others all the time", cure="try again")
+    raise Conflict(f"concurrent updates to agent {agent_id!r}; retries exhausted", cure="try again")
 
 
 def _wake_for_goal(runtime: Runtime, goal: Goal) -> Goal:

@@ -52,7 +52,7 @@ def pause_goal(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: 
                 align_turn_with_goal(runtime, goal, goal.turn_id)
         notify_goal_channel(runtime, goal)
         return goal
-    raise Conflict(f"{label} is changing all the time", cure="try again")
+    raise Conflict(f"{label} has too many concurrent updates; retries exhausted", cure="try again")
 
 
 def notify_goal_channel(runtime: Runtime, goal: Goal) -> None:
@@ -81,7 +81,7 @@ def align_turn_with_goal(runtime: Runtime, goal: Goal, turn_id: str) -> Turn:
 def _sync_turn_with_goal(runtime: Runtime, goal: Goal, turn_id: str) -> Turn:
     now, journal = runtime.clock.now(), runtime.home.journal
     if goal.status is GoalStatus.ABANDONED:
-        wish = Stop(by="opencrab", reason="its goal was given up", at=now)
+        wish = Stop(by="opencrab", reason="its goal was abandoned", at=now)
         return journal.stop(turn_id, wish)
     if goal.pause is not None:
         wish = Stop(by=goal.pause.by, reason=goal.pause.reason, at=now, pause=True)

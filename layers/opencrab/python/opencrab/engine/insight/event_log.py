@@ -105,7 +105,7 @@ def agent_event_page(
 
 def _parse_cursor(place: str) -> tuple[str, dict[str, int]]:
     if _PLACE.fullmatch(place) is None:
-        raise Invalid("this is no place in a history", field="after", cure="leave it out")
+        raise Invalid("invalid event history cursor", field="after", cure="omit it")
     reached, *rest = place.split("/")
     pairs = (part.rpartition("@") for part in rest)
     return reached, {entry: int(count) for entry, _, count in pairs}

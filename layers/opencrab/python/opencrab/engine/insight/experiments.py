@@ -321,7 +321,7 @@ def _apply_to_subject(
         raise NotFound(
             error.message,
             field="subject",
-            cure=f"name one of {', '.join(sorted(there))}" if there else "nothing is tried out",
+            cure=f"use one of {', '.join(sorted(there))}" if there else "there are no experiments",
         ) from None
 
 

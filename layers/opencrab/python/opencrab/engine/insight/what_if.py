@@ -208,14 +208,14 @@ def _resolve_replacements(
             raise Invalid(
                 f"{found[model].alias!r} and {alias!r} both mean {model!r} now",
                 field=place,
-                cure="name one of them",
+                cure="use one of them",
             )
         price = require_provider_directory(directory).price(other)
         if price is None:
             raise Invalid(
                 f"the price of {other!r} is unknown",
                 field=place,
-                cure="set it in config/pricing.toml, or name a model that `opencrab models` lists",
+                cure="set it in config/pricing.toml, or use a model that `opencrab models` lists",
             )
         found[model] = Meant(alias=alias, model=model, other=other, price=price)
     return tuple(found.values())
@@ -230,9 +230,9 @@ def _resolve_model_name(models: Models, reference: str, place: str) -> str:
     name = aliases.get(reference, reference)
     if ":" not in name:
         raise Invalid(
-            f"{reference!r} is no model",
+            f"{reference!r} is not a known model",
             field=place,
-            cure=f"name PROVIDER:MODEL or an alias: {', '.join(sorted(aliases)) or 'none is set'}",
+            cure=f"use PROVIDER:MODEL or an alias: {', '.join(sorted(aliases)) or 'none is set'}",
         )
     return name
 

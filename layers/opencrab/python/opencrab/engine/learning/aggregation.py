@@ -198,7 +198,7 @@ def _of_a_right_clock(standing: ClosedEvidence, now: datetime, agent_id: str) ->
         return standing
     closed_to = (ended - timedelta(days=OPEN_DAYS)).isoformat()
     log.warning(
-        "evidence of agent %s was closed to %s, which is not over: it counts to %s",
+        "evidence of agent %s was closed up to %s, which is in the future; using %s",
         agent_id,
         standing.closed_to,
         closed_to,

@@ -137,7 +137,9 @@ def undo_adjustment(runtime: Runtime, agent_id: str, adjustment_id: str, by: str
     if found.state is AdjustmentState.UNDONE:
         return found
     if found.state is not AdjustmentState.APPLIED:
-        raise _changed_since(runtime.home.facts, agent_id, found, f"it is {found.state.value}")
+        raise _changed_since(
+            runtime.home.facts, agent_id, found, f"its state is {found.state.value}"
+        )
     now = runtime.clock.now()
     undone = end_adjustment(found, AdjustmentState.UNDONE, now, by)
     change = _taking_back(runtime, agent_id, undone)
@@ -181,7 +183,7 @@ def end_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Ad
         evidence = dict[str, Any]()
         alter = _stopped_trial(named, now)
     elif named.kind is AdjustmentKind.EXPERIENCE:
-        raise Conflict("experiences are not tried out", field="subject", cure="pin it instead")
+        raise Conflict("experiences have no experiments", field="subject", cure="pin it instead")
     else:
         mind = learned_mind(facts, agent_id)
         mix, alone = mix_and_best(mind, named.name)
@@ -221,7 +223,7 @@ def require_not_retired(agents: Agents, agent_id: str) -> None:
 def mark_announced(agent_id: str, made: Adjustment) -> Adjustment:
     """The same, once the log tells of it."""
     subject = f"{made.kind.value}:{made.subject}"
-    log.info("adjustment %s of agent %s: %s %s", made.id, agent_id, subject, made.state.value)
+    log.info("learning change %s of agent %s: %s %s", made.id, agent_id, subject, made.state.value)
     return made
 
 
@@ -244,7 +246,7 @@ def _commit_change(facts: Documents, agent_id: str, change: LearningChange) -> A
     writes = [new_fact(agent_id, ADJUSTMENT, wanted.id, wanted)]
     if stored is not None and change.was is not None:
         if stored.read(Adjustment).state is not change.was:
-            raise Conflict(f"change {wanted.id!r} is not {change.was.value} any more")
+            raise Conflict(f"change {wanted.id!r} is no longer {change.was.value}")
         writes = [stored.holding(wanted)]
     writes += _ending(facts, agent_id, change)
     if change.again is not None:
@@ -269,7 +271,7 @@ def _ending(facts: Documents, agent_id: str, change: LearningChange) -> Iterator
             yield fact.holding(end_adjustment(known, AdjustmentState.SUPERSEDED, made.at, made.id))
         elif known.state in _HELD:
             raise Conflict(
-                f"change {earlier.id!r} is {known.state.value} by now", cure="look again"
+                f"change {earlier.id!r} is already {known.state.value}", cure="reload it"
             )
 
 
@@ -304,19 +306,21 @@ def _back(runtime: Runtime, agent_id: str, found: Adjustment) -> Alter:
     def alter(mind: AgentState, skill: AcquiredSkill | None) -> _MindAndSkill:
         if found.kind is AdjustmentKind.MODELS:
             if describe_mix(mix_of(mind, found.subject)) != found.after:
-                raise _changed_since(runtime.home.facts, agent_id, found, "another mix holds now")
+                raise _changed_since(
+                    runtime.home.facts, agent_id, found, "the traffic split was changed since"
+                )
             if found.reason == STOPPED and not found.evidence.get(WAS_PINNED):
                 mind = without_pin(mind, subject)
             return with_told_mix(mind, found.subject, found.before), None
         if subject == MEMORIES:
             if not is_pinned(mind, subject):
                 raise _changed_since(
-                    runtime.home.facts, agent_id, found, "memories are tried out again"
+                    runtime.home.facts, agent_id, found, "the memory experiment was restarted"
                 )
             return without_pin(mind, subject), None
         if skill is None or skill.status.value != found.after.get("status"):
             raise _changed_since(
-                runtime.home.facts, agent_id, found, "the skill stands elsewhere now"
+                runtime.home.facts, agent_id, found, "the skill's status was changed since"
             )
         return mind, skill_before(skill, found, mind, trials, now)
 
@@ -337,7 +341,9 @@ def _stopped_mix(subject: LearnedSubject, known: AgentState, alone: Mix) -> Alte
 
     def alter(mind: AgentState, _skill: AcquiredSkill | None) -> _MindAndSkill:
         if (describe_mix(mix_of(mind, subject.name)), is_pinned(mind, subject)) != (before, pinned):
-            raise Conflict(f"the mix for {subject.name!r} was changed meanwhile", cure="look again")
+            raise Conflict(
+                f"the traffic split for {subject.name!r} was changed concurrently", cure="reload it"
+            )
         return with_pin(with_mix(mind, alone), subject), None
 
     return alter
@@ -381,7 +387,7 @@ def _there(facts: Documents, agent_id: str, text: str) -> LearnedSubject:
         found = any(key.startswith(f"{subject.name}/") for key in measured)
         found = found or mix_of(learned_mind(facts, agent_id), subject.name) is not None
     if not found:
-        raise NotFound(f"agent {agent_id!r} has nothing to try for {text!r}", field="subject")
+        raise NotFound(f"agent {agent_id!r} has no experiment for {text!r}", field="subject")
     return subject
 
 
@@ -397,4 +403,4 @@ def _changed_since(facts: Documents, agent_id: str, found: Adjustment, why: str)
     same = (each for each in listed if (each.kind, each.subject) == (found.kind, found.subject))
     later = [each.id for each in same if each.id > found.id]
     named = f": {later[-1]} came later" if later else ""
-    return Conflict(f"change {found.id!r} cannot be taken back, as {why}{named}")
+    return Conflict(f"change {found.id!r} cannot be undone: {why}{named}")

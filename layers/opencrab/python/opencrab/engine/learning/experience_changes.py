@@ -64,16 +64,16 @@ def retire_experience(facts: Documents, agent_id: str, made: Adjustment) -> Besi
         if is_pinned(
             stored_mind(facts, agent_id)[1], LearnedSubject(kind=made.kind, name=lived.id)
         ):
-            raise Conflict(f"experience {lived.id!r} is pinned", cure="let it go first: unpin it")
+            raise Conflict(f"experience {lived.id!r} is pinned", cure="unpin it first")
         if other := str(made.after.get(OTHER, "")):
             stays, twin = _require_experience(facts, agent_id, other)
             if twin.retired_at is not None:
-                raise Conflict(f"experience {other!r}, which says the same, is retired by now")
+                raise Conflict(f"experience {other!r}, which says the same, was retired")
             yield stays.holding(twin)
         left = experience_adjustments(facts, agent_id, AdjustmentState.APPLIED)
         if last := next((each for each in left if each.after.get(OTHER) == lived.id), None):
             cure = f"undo change {last.id} first"
-            raise Conflict(f"another experience was left to {lived.id!r}: it stays", cure=cure)
+            raise Conflict(f"another experience depends on {lived.id!r}, so it is kept", cure=cure)
         yield fact.holding(lived.replaced(retired_at=made.at, restored_at=None))
 
     return beside
@@ -85,7 +85,7 @@ def restore_experience(facts: Documents, clock: Clock, agent_id: str, made: Adju
     def beside() -> Iterator[Document]:
         fact, lived = _require_experience(facts, agent_id, made.subject)
         if lived.retired_at is None:
-            raise Conflict(f"experience {lived.id!r} was brought back meanwhile")
+            raise Conflict(f"experience {lived.id!r} was restored concurrently")
         yield fact.holding(lived.replaced(retired_at=None, restored_at=made.ended_at))
         yield index_rewrite_mark(clock, agent_id, lived.id, kind=EXPERIENCE)
 
@@ -168,5 +168,5 @@ def _require_experience(
 ) -> tuple[Document, Experience]:
     fact = facts.get(agent_id, EXPERIENCE, experience_id)
     if fact is None:
-        raise Conflict(f"experience {experience_id!r} was forgotten meanwhile", field="change_id")
+        raise Conflict(f"experience {experience_id!r} was erased concurrently", field="change_id")
     return fact, fact.read(Experience)

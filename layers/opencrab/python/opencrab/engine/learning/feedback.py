@@ -58,7 +58,7 @@ def give_feedback(
     turn = recorded.turn
     if not turn.status.is_end:
         raise Conflict(
-            f"turn {turn_id!r} has not ended", cure="wait for its end, then say what you think"
+            f"turn {turn_id!r} has not ended", cure="wait until it ends, then send feedback"
         )
     records = resolve_record_pointers(recorded.records, runtime.home.blobs)
     fact_id = _id(turn, by, key)
@@ -90,7 +90,7 @@ def feedback_thumbs(experience: Experience) -> Thumbs | None:
 def _check(thumbs: Thumbs | None, remark: str) -> None:
     if thumbs is None and not remark:
         raise Invalid(
-            "the feedback says nothing",
+            "the feedback is empty",
             field="thumbs",
             cure="send thumbs (up or down), a remark, or both",
         )

@@ -65,4 +65,4 @@ def _pin_memories(
 
 
 def _nothing_hidden_error() -> Conflict:
-    return Conflict("no search hides memories of this agent", field="subject")
+    return Conflict("this agent has no memory experiment", field="subject")

@@ -41,8 +41,8 @@ FRESH = timedelta(days=30)
 """How long a proposal can be followed: what it rests on becomes old."""
 
 _FIXED = {
-    "pinned": ("it is pinned", "let it go first: unpin it"),
-    "chosen": ("a model is chosen for this purpose for good", "take that choice back first"),
+    "pinned": ("it is pinned", "unpin it first"),
+    "chosen": ("a model is set permanently for this purpose", "reset that choice first"),
 }
 
 
@@ -57,13 +57,13 @@ def follow_proposal(runtime: Runtime, agent_id: str, change_id: str, by: str) ->
     found, now = find_adjustment(runtime.home.facts, agent_id, change_id), runtime.clock.now()
     if found.state is not AdjustmentState.PROPOSED:
         raise Conflict(
-            f"change {change_id!r} is {found.state.value}, and not proposed", field="change_id"
+            f"change {change_id!r} is {found.state.value}, not proposed", field="change_id"
         )
     if found.at < now - FRESH:
         raise Conflict(
             f"change {change_id!r} was proposed more than {FRESH.days} days ago",
             field="change_id",
-            cure="wait for the next night to propose it again",
+            cure="wait until the next nightly run proposes it again",
         )
     evidence = {**found.evidence, "proposed_by": found.by}
     made = found.replaced(state=AdjustmentState.APPLIED, at=now, by=by, evidence=evidence)
@@ -97,14 +97,14 @@ def _mixing(runtime: Runtime, agent_id: str, made: Adjustment) -> LearningChange
     why = why_choice_is_fixed_for(profile.agent, profile.mind, name)
     if why:
         reason, cure = _FIXED[why]
-        raise Conflict(f"the models for {name!r} stay as they are: {reason}", cure=cure)
+        raise Conflict(f"the models for {name!r} are unchanged: {reason}", cure=cure)
     models: Mapping[str, str] = made.evidence.get("models", {})
     choices = candidate_models(runtime.models, profile.agent)
     for alias in made.after["weights"]:
         if alias not in choices or choices[alias].name != models.get(alias):
             raise Conflict(
-                f"{alias!r} may not be selected any more, or is another model by now",
-                cure="wait for the next night to look at the models that there are",
+                f"{alias!r} may no longer be selected, or now means another model",
+                cure="wait for the next nightly run",
             )
     then = watch_baseline(load_known(runtime.home.facts, agent_id).evidence, name, models.values())
     watched = made.replaced(evidence={**made.evidence, "then": then})
@@ -116,9 +116,9 @@ def _retiring(found: Adjustment, made: Adjustment) -> LearningChange:
     remark = found.after.get("remark")
     if remark != Remark.RETIRE:
         raise Conflict(
-            f"to {remark} skill {found.subject!r} is advice: only new words can follow it",
+            f"to {remark} skill {found.subject!r} is advice; it needs new text for the skill",
             field="change_id",
-            cure="teach the skill anew, or retire it yourself",
+            cure="teach the skill again, or retire it yourself",
         )
     subject = LearnedSubject(kind=found.kind, name=found.subject)
 
@@ -126,11 +126,11 @@ def _retiring(found: Adjustment, made: Adjustment) -> LearningChange:
         mind: AgentState, skill: AcquiredSkill | None
     ) -> tuple[AgentState, AcquiredSkill | None]:
         if skill is None or skill.status.value != found.before.get("status"):
-            raise Conflict(f"skill {subject.name!r} was changed meanwhile")
+            raise Conflict(f"skill {subject.name!r} was changed concurrently")
         if skill.worded_at is not None and skill.worded_at > found.at:
-            raise Conflict(f"skill {subject.name!r} got new words meanwhile")
+            raise Conflict(f"skill {subject.name!r} got new text concurrently")
         if is_pinned(mind, subject):
-            raise Conflict(f"skill {subject.name!r} is pinned", cure="let it go first: unpin it")
+            raise Conflict(f"skill {subject.name!r} is pinned", cure="unpin it first")
         return mind, retire_skill(skill, made.at, owner=made.by, effectiveness=_effect(found))
 
     return LearningChange(made.replaced(after={"status": SkillStatus.ARCHIVED.value}), alter)

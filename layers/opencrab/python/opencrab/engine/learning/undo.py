@@ -41,10 +41,10 @@ def skill_before(
     """A skill without a change of its standing; raises Conflict where it would stay as it is."""
     before = place_candidate(_before(skill, found, now), mind, trials)
     if before.status is skill.status:
-        why, cure = "there are no trials any more", "switch it off, or retire it"
+        why, cure = "skill trials are disabled", "disable it, or retire it"
         if is_pinned(mind, LearnedSubject(kind=found.kind, name=found.subject)):
-            why, cure = "it is pinned", "let it go first: unpin it"
-        raise Conflict(f"skill {skill.name!r} stays {skill.status.value}, as {why}", cure=cure)
+            why, cure = "it is pinned", "unpin it first"
+        raise Conflict(f"skill {skill.name!r} remains {skill.status.value}: {why}", cure=cure)
     return before
 
 
@@ -65,12 +65,12 @@ def mix_and_best(mind: AgentState, name: str) -> tuple[Mix, Mix]:
     """A mix, and its best model alone; raises Conflict where that comes to the same."""
     mix = mix_of(mind, name)
     if mix is None:
-        raise Conflict(f"nothing is mixed for {name!r}", field="subject")
+        raise Conflict(f"there is no traffic split for {name!r}", field="subject")
     best = max(sorted(mix.weights), key=lambda alias: mix.weights[alias])
     alone = mix.replaced(weights={best: 1.0})
     if describe_mix(mix) == describe_mix(alone):
         raise Conflict(
-            f"for {name!r} {best!r} alone is asked already", field="subject", cure="pin it"
+            f"{best!r} is already the only model for {name!r}", field="subject", cure="pin it"
         )
     return mix, alone
 

@@ -117,10 +117,11 @@ def _remove(home: Home, agent_id: str, kind: str, name: str) -> None:
 
 
 def _nothing(agent_id: str, kind: str, name: str) -> NotFound:
-    return NotFound(f"agent {agent_id!r} has no {kind} {name!r}", cure="list what there is")
+    return NotFound(f"agent {agent_id!r} has no {kind} {name!r}", cure="list the existing ones")
 
 
 def _busy(agent_id: str) -> Unavailable:
     return Unavailable(
-        f"what agent {agent_id!r} believes is changed by others all the time", cure="try again"
+        f"concurrent updates to the beliefs of agent {agent_id!r}; retries exhausted",
+        cure="try again",
     )

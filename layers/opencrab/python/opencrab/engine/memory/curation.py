@@ -44,14 +44,14 @@ _READ = 100
 _READS = 10
 
 _CURES = {
-    Reason.BLANK: ("content is blank", "write what is to be kept"),
+    Reason.BLANK: ("content is blank", "write the text to save"),
     Reason.NOT_ATOMIC: (
-        "content makes more than one claim",
-        "save each as a memory of its own, or name a category that ends with _summary",
+        "content contains more than one claim",
+        "save each as a memory of its own, or use a category that ends with _summary",
     ),
-    Reason.SAYS_NOTHING: ("content says nothing that could be looked for", "write it in words"),
+    Reason.SAYS_NOTHING: ("content has no searchable words", "write it in words"),
 }
-_KNOWN = ("this is known already, on a better word", "nothing needs to be saved")
+_KNOWN = ("an equal memory from a more trusted source exists", "nothing needs to be saved")
 
 Outcome = TypeVar("Outcome")
 
@@ -249,9 +249,9 @@ class MemoryCurator:
         _require_place(said.get("hearing", stored.hearing), stored.session_id, stored.guild_id)
         if said.get("category") == CORE and stored.tainted and "content" not in said:
             raise Refused(
-                "these words came from outside, and nobody vouches for them",
+                "the memory is from an untrusted source",
                 field="category",
-                cure="say it in your own words with content",
+                cure="mark it as trusted by sending it as content in your own words",
             )
         memory, vouched = stored.replaced(**said), stored.tainted and "content" in said
         if memory == stored and not vouched:
@@ -335,14 +335,12 @@ def _require_place(hearing: Hearing, session_id: str, guild_id: str | None) -> N
     """Raise Invalid for a memory that is meant for a session or a guild, and for none by name."""
     if hearing in {Hearing.SESSION, Hearing.GUILD} and not session_id:
         raise Invalid(
-            "it does not say for which session it is meant",
+            "the session is missing",
             field="hearing",
-            cure="name a session with session_id, or use private or public",
+            cure="give session_id, or use private or public",
         )
     if hearing is Hearing.GUILD and guild_id is None:
-        raise Invalid(
-            "its session belongs to no guild", field="hearing", cure="use session, or leave it out"
-        )
+        raise Invalid("the session has no guild", field="hearing", cure="use session, or omit it")
 
 
 def _require_version(fact: Document, version: int | None) -> None:

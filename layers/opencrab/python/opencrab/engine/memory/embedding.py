@@ -90,7 +90,11 @@ class MeteredEmbedder:
             return self._meant(agent_id, texts, at_most_seconds)
         except OpenCrabError as error:
             self._quiet_until[agent_id] = self._clock.monotonic_ms() + PAUSE_MS
-            log.warning("agent_id=%s | found by words alone: %s", agent_id, error.message)
+            log.warning(
+                "embedding failed, using full-text search only for 30 s: agent_id=%s, error=%s",
+                agent_id,
+                error.message,
+            )
             return None
 
     def _meant(
@@ -108,7 +112,7 @@ class MeteredEmbedder:
         self._journal.open(turn)
         claimed = self._journal.claim(turn.id, lease_until=self._lease(), receipt=None)
         if claimed is None:
-            raise Unavailable(f"turn {turn.id!r} was ended by somebody else")
+            raise Unavailable(f"turn {turn.id!r} was ended concurrently")
         turn, intent = self._reserved(call, claimed.turn)
         return self._asked(call, turn, intent, seconds)
 
@@ -138,7 +142,7 @@ class MeteredEmbedder:
         leader = router.leading_model(self._models, Use.CONVERSATION, basis, ())[0]
         if leader.info.private and not embedder.info.private:
             raise Refused(
-                f"agent {agent_id!r} thinks with a private model, and {embedder.info.name!r} is "
+                f"agent {agent_id!r} may use private models only, and {embedder.info.name!r} is "
                 "not private",
                 cure="choose a private model as embedding in [llm.models]",
             )

@@ -64,7 +64,7 @@ def principal_clearance(principal: Principal) -> SearchClearance:
     if principal.scope is Scope.CHAT:
         return SearchClearance(person_id=principal.id)
     raise Refused(
-        "this key may not search an agent's past", cure="use one with scope chat or owner"
+        "this key may not search an agent's history", cure="use one with scope chat or owner"
     )
 
 
@@ -222,7 +222,7 @@ def _one(
     if fact is None:
         raise NotFound(
             f"agent {agent_id!r} has no {kind} {name!r}",
-            cure="list what there is",
+            cure="list the existing ones",
         )
     return fact.read(value)
 

@@ -59,8 +59,8 @@ def count_memory_added(facts: Documents, clock: Clock, agent_id: str) -> Documen
         gate = gate.replaced(kept=_count(facts, agent_id), counted_at=now)
     if gate.kept >= MEMORIES:
         raise Refused(
-            f"{MEMORIES} memories are kept, and more are not allowed",
-            cure="forget those that are of no use",
+            f"limit reached: {MEMORIES} memories",
+            cure="forget unused ones",
         )
     return _counts(agent_id, gate.changed(1))
 
@@ -106,9 +106,7 @@ def add_backlinks(
     for each in dict.fromkeys(links):
         fact = find_memory(facts, agent_id, each)
         if fact is None:
-            raise Invalid(
-                f"there is no memory {each!r} to link", field="links", cure="leave it out"
-            )
+            raise Invalid(f"there is no memory {each!r} to link", field="links", cure="remove it")
         other = fact.read(Memory)
         if each != memory_id and memory_id not in other.links and len(other.links) < LINKS:
             changes.append(fact.holding(other.replaced(links=(*other.links, memory_id))))

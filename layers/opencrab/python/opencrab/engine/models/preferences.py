@@ -36,7 +36,7 @@ def require_provider_directory(directory: ProviderDirectory | None) -> ProviderD
     """Who knows the providers; raises Unavailable where nobody does."""
     if directory is None:
         raise Unavailable(
-            "this process knows no providers", cure="ask the one that answers REST requests"
+            "this process has no providers", cure="use the process that serves the REST API"
         )
     return directory
 
@@ -82,7 +82,7 @@ def change_model_fallback(
                 raise Invalid(
                     f"{reference!r} is the same model as {seen[model]!r} before it: {model!r}",
                     field=field,
-                    cure="name each model once",
+                    cure="list each model once",
                 )
             seen[model] = reference
         return old.replaced(fallback=chain)
@@ -154,9 +154,9 @@ def change_model_prices(
         resolve_model_reference(name, {}, providers, field=f"prices.{name}")
         if price is not None and price.as_of > latest:
             raise Invalid(
-                f"the price of {name!r} is from a day that has not come",
+                f"the price of {name!r} has a date in the future",
                 field=f"prices.{name}.as_of",
-                cure="use the day on which it was read",
+                cure="use the day on which you read the price",
             )
 
     refused: Mapping[str, Fall] = {}
@@ -176,7 +176,7 @@ def change_model_prices(
         kept |= found.taken
         if len(kept) > PRICES:
             raise Invalid(
-                f"at most {PRICES} prices are kept, and these would be {len(kept)}",
+                f"at most {PRICES} prices are stored; these would be {len(kept)}",
                 field="prices",
                 cure="send those of models that you use, and null for others",
             )
@@ -197,16 +197,16 @@ def resolve_model_reference(
     while (target := aliases.get(way[-1])) is not None:
         if target in way:
             raise Invalid(
-                f"the aliases {' → '.join([*way, target])} lead in a circle",
+                f"the aliases {' → '.join([*way, target])} are circular",
                 field=field,
-                cure="let one of them name provider:model",
+                cure="set one of them to provider:model",
             )
         way.append(target)
     provider, _, model = way[-1].partition(":")
     known = providers.get(provider)
     if known is None:
         raise Invalid(
-            f"{way[-1]!r} names no provider and no alias",
+            f"{way[-1]!r} is neither a provider nor an alias",
             field=field,
             cure=f"write provider:model with one of {', '.join(sorted(providers))}",
         )
@@ -214,7 +214,7 @@ def resolve_model_reference(
         raise Invalid(
             f"provider {provider!r} has no default model",
             field=field,
-            cure=f"name one, as in '{provider}:NAME'",
+            cure=f"give one, as in '{provider}:NAME'",
         )
     return f"{provider}:{model or known.default_model}"
 
@@ -231,7 +231,7 @@ def require_model_config(models: Models, config: LlmConfig, model: str | None) -
             raise Invalid(
                 f"{name!r} is not private, and this agent is",
                 field=field,
-                cure="name a model that runs on your own machines, or set private to false",
+                cure="use a model that runs on your own machines, or set private to false",
             )
     aliases = models.routing.aliases
     for place, name in enumerate(config.selectable or ()):
@@ -239,7 +239,7 @@ def require_model_config(models: Models, config: LlmConfig, model: str | None) -
             raise Invalid(
                 f"there is no alias {name!r}",
                 field=f"selectable.{place}",
-                cure=f"use {', '.join(sorted(aliases)) or 'none: no aliases are set'}",
+                cure=f"use {', '.join(sorted(aliases)) or 'provider:model; no aliases are set'}",
             )
 
 
@@ -271,7 +271,7 @@ def _require_way(
     for reference in references:
         if _leads(reference, before, providers) and not _leads(reference, after, providers):
             raise Invalid(
-                f"{reference!r} is asked when others fail, and would lead nowhere",
+                f"{reference!r} is part of the fallback and would be undefined",
                 field="aliases",
                 cure="keep it, or change the fallback first",
             )
@@ -310,12 +310,12 @@ def _provider(
             f"there is no provider {name!r}", field="name", cure="see the list of providers"
         )
     if key is not None and not known.key_name:
-        raise Invalid(f"provider {name!r} takes no key", field="key", cure="leave it out")
+        raise Invalid(f"provider {name!r} takes no key", field="key", cure="omit it")
     if key == "" and "base_url" not in changes:
         raise Invalid(
-            "an empty key says that a new address takes none, and no address is given",
+            "an empty key is allowed only together with a new base_url",
             field="key",
-            cure="give base_url as well, or a key, or leave it out",
+            cure="give base_url as well, or a key, or omit it",
         )
     if key:
         require_secret(known.key_name, key)
@@ -335,9 +335,9 @@ def _with_key(
     moved = there != origin_of(before.base_url or known.configured_url)
     if moved and key is None and known.has_key and there != (before.key_origin or configured):
         raise Invalid(
-            f"the key of provider {known.name!r} was given for another address than {there}",
+            f"the key of provider {known.name!r} belongs to an address other than {there}",
             field="key",
-            cure='give the key for the new address as well, or key "" if it takes none',
+            cure='send the key for the new address as well, or key "" if it needs none',
         )
     return change
 
@@ -366,8 +366,8 @@ def _take_back(
 def _keep_key(secrets: Secrets | None, name: str, key: str) -> None:
     if secrets is None:
         raise Unavailable(
-            f"this process has no place for the secret {name!r}",
-            cure="set it where the installation looks for secrets",
+            f"this process cannot store the secret {name!r}",
+            cure="set it in the installation's secret store",
         )
     secrets.put(name, key)
 

@@ -108,7 +108,7 @@ class SkillOwner:
 
     def restore(self, name: str) -> SkillState:
         """Bring an archived skill back on trial, or into quarantine if nobody vouched for it."""
-        self._require_acquired(name, "it cannot have been retired")
+        self._require_acquired(name, "it cannot be retired")
         now = self.runtime.clock.now()
         return self._change(
             name, lambda stored: restore_skill(_require_skill(stored, name), now, owner=self.owner)

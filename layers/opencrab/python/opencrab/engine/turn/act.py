@@ -178,7 +178,7 @@ def _transact(work: TurnWork, ready: ReadyCall) -> None:
         except Changed:
             continue
         return
-    busy = ActionResult.failed("somebody else changes the same thing at this moment: try again")
+    busy = ActionResult.failed("concurrent update: try again")
     record = call_result(work, ready.call, CallState.FAILED, busy)
     work.carry(record, _action_line(work, ready.call, record))
 

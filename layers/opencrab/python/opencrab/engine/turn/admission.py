@@ -125,7 +125,7 @@ def _answering(
             answering.append(agent_id)
     if not answering:
         raise Conflict(
-            f"session {session.id!r} has no agent that could answer",
+            f"session {session.id!r} has no active agent",
             cure="create a session with an active agent",
         )
     return tuple(answering)

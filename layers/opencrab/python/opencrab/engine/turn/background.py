@@ -68,7 +68,7 @@ def _parse_message(body: str) -> Mapping[str, str]:
             return {name: str(told[name]) for name in ("agent", about)}
     except (ValueError, TypeError, KeyError, RecursionError):
         pass
-    raise Invalid("a message about summaries of unknown form")
+    raise Invalid("malformed background-job message")
 
 
 def _later(runtime: Runtime, delivery: Delivery, seconds: int | None = None) -> MessageOutcome:
@@ -89,7 +89,7 @@ def _go_on(runtime: Runtime, message: Mapping[str, str]) -> None:
         _after(runtime, runtime.home.journal.header(turn_id))
         return
     if not any(job.opens(runtime, message) for job in runtime.jobs):
-        raise Invalid(f"no background job takes a message about {', '.join(message)}")
+        raise Invalid(f"no background job handles a message with the fields {', '.join(message)}")
 
 
 def _job_of(runtime: Runtime, turn: Turn) -> TurnJob | None:
@@ -99,7 +99,7 @@ def _job_of(runtime: Runtime, turn: Turn) -> TurnJob | None:
     for job in runtime.jobs:
         if job.serves(turn):
             return job
-    raise Invalid(f"no background job serves turn {turn.id!r}")
+    raise Invalid(f"no background job handles turn {turn.id!r}")
 
 
 def _after(runtime: Runtime, turn: Turn) -> None:
@@ -113,7 +113,7 @@ def _carried_on(
     job = _job_of(runtime, claimed.turn)
     if job is None:
         # Whoever asked for vectors is gone, and asks again: what is left is to pay for it.
-        abandon_turn(runtime, claimed, "the worker that asked for vectors died")
+        abandon_turn(runtime, claimed, "the worker that requested embeddings died")
         return MessageOutcome.FINISHED
     work = _build_work(runtime, claimed, job)
     while not work.turn.status.is_end:
@@ -128,7 +128,9 @@ def _carried_on(
             if seconds is not None:
                 return _later(runtime, delivery, seconds)
     if work.turn.status is not TurnStatus.COMPLETED:
-        log.warning("no summary was made by turn %s: %s", work.turn.id, work.turn.status.value)
+        log.warning(
+            "background turn %s was not completed: %s", work.turn.id, work.turn.status.value
+        )
     job.after(runtime, work.turn)
     return MessageOutcome.FINISHED
 
@@ -136,7 +138,7 @@ def _carried_on(
 def _may_ask(work: TurnWork) -> bool:
     """Whether the model is to be asked; a turn that is over, or of no more use, ends here."""
     if work.turn.stop is not None:
-        close_turn(work, TurnStatus.STOPPED, note="somebody stopped it")
+        close_turn(work, TurnStatus.STOPPED, note="cancelled")
     elif work.turn.give_up_reason:
         close_turn(work, TurnStatus.FAILED, note=work.turn.give_up_reason)
     elif work.calls_left <= 0:

@@ -65,7 +65,7 @@ def close_turn(
         for after_close in following.after_close:
             after_close(work)
         return
-    raise Unavailable(f"the goal of turn {work.turn.id!r} is changed by others all the time")
+    raise Unavailable(f"concurrent updates to the goal of turn {work.turn.id!r}; retries exhausted")
 
 
 def _close(

@@ -31,7 +31,7 @@ def decide_waiting_turn(
     recorded = runtime.home.journal.load(turn_id)
     asked = [record for record in recorded.records if isinstance(record, ApprovalRequest)]
     if not asked or recorded.turn.status is not TurnStatus.WAITING:
-        raise Conflict(f"turn {turn_id!r} does not wait for an approval")
+        raise Conflict(f"turn {turn_id!r} is not waiting for an approval")
     wanted = approvals.approval_id(recorded.turn, asked[-1].n)
     who = approvals.Decider(id=by, is_owner=True)
     try:

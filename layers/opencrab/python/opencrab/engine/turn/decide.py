@@ -194,8 +194,10 @@ def _choose_model(
         health = {**health, provider: probed}
         picked = router.pick_model(listed, work.transcript.attempts, health, now)
     if picked is None:
-        told = _last_words(work) or "there is no model left to ask"
-        raise Invalid(told, cure="the choice of models was changed meanwhile: send it again")
+        told = _last_words(work) or "no model is available"
+        raise Invalid(
+            told, cure="the model choice was changed concurrently; send the message again"
+        )
     return replace(picked, health=health.get(picked.model.info.provider))
 
 
@@ -301,7 +303,7 @@ def _apply_model_answer(work: TurnWork, result: ModelResult, turn: Turn) -> None
         close_turn(work, TurnStatus.COMPLETED, result, turn=turn, speech=text, at=result.at)
         return
     status = TurnStatus.COMPLETED if work.transcript.speeches else TurnStatus.IDLE
-    close_turn(work, status, result, turn=turn, note="the model had nothing to say", at=result.at)
+    close_turn(work, status, result, turn=turn, note="empty model response", at=result.at)
 
 
 def _record_failed_call(

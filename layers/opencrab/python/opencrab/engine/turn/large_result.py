@@ -39,8 +39,8 @@ def spill_large_result(work: TurnWork, ready: ReadyCall, result: ActionResult) -
         return result
     if not ready.action.spills:
         return ActionResult.failed(
-            f"the result has {size} bytes, at most {ready.action.result_bytes} are shown:"
-            " ask for less at once"
+            f"the result has {size} bytes, at most {ready.action.result_bytes} are shown;"
+            " request less at once"
         )
     shown: dict[str, Any] = {"size": size, "head": text[:EDGE], "tail": text[-EDGE:]}
     shown["has_more"] = True
@@ -59,7 +59,7 @@ def spill_large_result(work: TurnWork, ready: ReadyCall, result: ActionResult) -
     except Unavailable:
         raise
     except OpenCrabError as error:
-        shown["note"] = f"the whole result could not be kept: {error.message}"
+        shown["note"] = f"the whole result could not be stored: {error.message}"
     return result.replaced(data=shown)
 
 

@@ -42,7 +42,7 @@ def turn_id_of_message(body: str) -> str:
             return str(message["turn"])
     except (ValueError, TypeError, KeyError, RecursionError):
         pass
-    raise Invalid("a queue message of unknown form")
+    raise Invalid("malformed queue message")
 
 
 def is_suspect_delivery(journal: Journal, delivery: Delivery) -> bool:
@@ -209,9 +209,7 @@ def _step_ready(work: TurnWork) -> bool:
     elif (stop := work.turn.stop) is not None:
         _run_until_stopped(work, lambda running: _wait_or_stop(running, stop))
     elif transcript.repairs > REPAIRS:
-        close_turn(
-            work, TurnStatus.IDLE, note=f"no call could be understood, {REPAIRS} repairs failed"
-        )
+        close_turn(work, TurnStatus.IDLE, note=f"no valid tool call after {REPAIRS} repairs")
     elif not work.profile.agent.answers:
         close_turn(work, TurnStatus.STOPPED, notice=phrase("retired", language))
     elif (call := transcript.pending) is not None:

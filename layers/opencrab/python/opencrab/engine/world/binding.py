@@ -102,7 +102,7 @@ def require_world_link(world: WorldLink | None) -> WorldLink:
     """The way to worlds; raises Refused where there is none."""
     if world is None:
         raise Refused(
-            "this installation has no way to worlds",
+            "worlds are not configured in this installation",
             cure="see docs/how-to/connect-an-agent-to-a-world.md",
         )
     return world
@@ -136,7 +136,7 @@ def receive_world_message(
     link = runtime.world
     if link is None:
         raise Unavailable(
-            "this installation has no way to worlds",
+            "worlds are not configured in this installation",
             cure="see docs/how-to/connect-an-agent-to-a-world.md",
         )
     opened = link.envelopes.opened(raw)
@@ -156,7 +156,9 @@ def receive_world_message(
         except Changed:
             continue
         return Reception.TAKEN
-    raise Unavailable(f"the place of key {envelope.recipient} is changed all the time")
+    raise Unavailable(
+        f"concurrent updates to the binding of key {envelope.recipient}; retries exhausted"
+    )
 
 
 def _create_world_binding(
@@ -183,7 +185,9 @@ def _create_world_binding(
     )
     key = new_fact(INSTALLATION_FACTS, WORLD_KEY, pair.key_id, WorldKey(agent_id=agent.id))
     facts.commit(new_fact(agent.id, WORLD, WORLD, world), key)
-    log.info("bound: agent=%s, world=%s, key=%s", agent.id, new.world_id, pair.key_id)
+    log.info(
+        "agent bound to world: agent=%s, world=%s, key=%s", agent.id, new.world_id, pair.key_id
+    )
     return world
 
 
@@ -192,7 +196,7 @@ def _require_same(world: WorldBinding, new: NewBinding) -> None:
     there = (world.world_id, world.keys, genome.role, genome.knowledge_seeds, genome.parent)
     if there != (new.world_id, new.keys, new.role, new.knowledge_seeds, new.parent):
         raise Conflict(
-            f"agent {world.agent_id!r} is bound to world {world.world_id!r} for good",
+            f"agent {world.agent_id!r} is bound to world {world.world_id!r} permanently",
             cure="create another agent",
         )
 
@@ -211,31 +215,35 @@ def _find_recipient_world(facts: Documents, envelope: WorldEnvelope) -> Document
     key = facts.get(INSTALLATION_FACTS, WORLD_KEY, envelope.recipient)
     stored = None if key is None else stored_world(facts, key.read(WorldKey).agent_id)
     if stored is None:
-        raise NotFound("no agent here has the key that this message is for", field="recipient")
+        raise NotFound("no agent has the recipient key of this message", field="recipient")
     return stored
 
 
 def _require_proven(link: WorldLink, world: WorldBinding, opened: OpenEnvelope) -> None:
     envelope = opened.envelope
     if envelope.world_id != world.world_id:
-        raise Refused("this message is of another world than its agent", field="world")
+        raise Refused("the message is from a world other than its agent's", field="world")
     key = next((k for k in world.keys if link.envelopes.key_id(k) == envelope.sender), None)
     if key is None:
-        raise Refused(f"the sender is no key of world {world.world_id!r}", field="sender")
+        raise Refused(
+            f"the sender's key does not belong to world {world.world_id!r}", field="sender"
+        )
     if not link.envelopes.proven(opened, key):
-        raise Refused("the signature is not of this message", field="signature")
+        raise Refused("invalid signature", field="signature")
 
 
 def _require_timely(envelope: WorldEnvelope, arrived_at: datetime) -> None:
     if envelope.at > arrived_at + FUTURE:
-        raise Refused("this message is from the future", field="time", cure="set the clock")
+        raise Refused(
+            "the message's timestamp is in the future", field="time", cure="synchronize the clock"
+        )
     if envelope.at < arrived_at - PAST:
-        raise Refused("this message is stale", field="time", cure="send it anew")
+        raise Refused("the message is too old", field="time", cure="send it again")
 
 
 def _again(seen: Document, opened: OpenEnvelope) -> Reception:
     if seen.read(SeenMessage).digest != opened.digest:
-        raise Refused("another message had this nonce", field="nonce", cure="use a new one")
+        raise Refused("this nonce was already used", field="nonce", cure="use a new one")
     return Reception.AGAIN
 
 

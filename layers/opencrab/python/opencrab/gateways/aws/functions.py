@@ -149,7 +149,7 @@ class Worker:
         """Do what people on Discord ask for, in a batch, as `interact` does; none if it is off."""
         runtime, queue = self._runtime, self._runtime.home.interactions
         if queue is None:
-            log.warning("interactions came although their queue is not configured")
+            log.warning("interactions received, but their queue is not configured")
             return {"batchItemFailures": []}
         return self._batch(event, queue, lambda one: interact(runtime, one))
 
@@ -160,7 +160,9 @@ class Worker:
         self._beat(self._runtime.clock.now())
         found = vars(swept)
         if any(found.values()):
-            log.info("swept: %s", ", ".join(f"{name}={count}" for name, count in found.items()))
+            log.info(
+                "sweep finished: %s", ", ".join(f"{name}={count}" for name, count in found.items())
+            )
         return found
 
     def _paced(
@@ -200,14 +202,14 @@ class Worker:
             return handle(delivery) is MessageOutcome.FINISHED
         except Exception as error:
             if isinstance(error, Unavailable):
-                log.warning("work must wait: %s", error.message)
+                log.warning("message deferred: %s", error.message)
             else:
-                log.exception("work failed and will be tried again")
+                log.exception("message failed; will retry")
             seconds = min(2 * max(delivery.count, 1), LONGEST_RETRY_SECONDS)
             try:
                 queue.continue_later(delivery.receipt, seconds)
             except Unavailable as silent:
-                log.warning("the message comes back when its visibility ends: %s", silent.message)
+                log.warning("message returns after its visibility timeout: %s", silent.message)
             return False
 
 

@@ -62,7 +62,9 @@ class NightWorker:
         told |= self._work(Pace(seconds_left=seconds_left))
         if any(told.values()):
             self._journalist.begin()
-            log.info("nights: %s", ", ".join(f"{name}={count}" for name, count in told.items()))
+            log.info(
+                "nightly runs: %s", ", ".join(f"{name}={count}" for name, count in told.items())
+            )
         return told
 
     def _reviews(self) -> int:
@@ -70,7 +72,7 @@ class NightWorker:
         try:
             return self._review(self._runtime)
         except OpenCrabError as error:
-            log.warning("no reviews this hour: %s", error.message)
+            log.warning("skill reviews skipped this hour: %s", error.message)
             self._journalist.count("NightFailures")
             return 0
 
@@ -79,7 +81,7 @@ class NightWorker:
         try:
             return self._price(self._runtime)
         except OpenCrabError as error:
-            log.warning("prices stay as they are: %s", error.message)
+            log.warning("keeping the current prices: %s", error.message)
             self._journalist.count("PriceFailures")
             return 0
 
@@ -106,9 +108,9 @@ class NightWorker:
             finished = self._run(self._runtime, delivery, pace) is MessageOutcome.FINISHED
         except Exception as error:
             if isinstance(error, Unavailable):
-                log.warning("a night must wait: %s", error.message)
+                log.warning("nightly run deferred: %s", error.message)
             else:
-                log.exception("a night failed and will be tried again")
+                log.exception("nightly run failed; will retry")
             self._journalist.count("NightFailures")
             return "failed"
         return "done" if finished else "later"

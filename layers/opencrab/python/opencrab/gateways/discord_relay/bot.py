@@ -88,8 +88,8 @@ def _intents(*, everything: bool) -> hikari.Intents:
 def _connection_closed_error(error: hikari.GatewayServerClosedConnectionError) -> OpenCrabError:
     if error.code == _DISALLOWED_INTENTS:
         return Refused(
-            "agents should listen to everything, but Message Content Intent is off",
-            cure=f"open {_PORTAL}, Bot, and switch Message Content Intent on",
+            "agents are set to hear all messages, but Message Content Intent is off",
+            cure=f"open {_PORTAL}, Bot, and enable Message Content Intent",
         )
     return Unavailable(f"Discord closed the connection: {error}", cure="start it again")
 

@@ -84,8 +84,8 @@ class IndexFollower:
             try:
                 return work()
             except OpenCrabError as error:
-                log.warning("indexes cannot be brought up to date now: %s", error.message)
+                log.warning("index update deferred: %s", error.message)
             except Exception:
-                log.exception("indexing failed and will be tried again")
+                log.exception("indexing failed; will retry")
             self._stopping.wait(self._retry_seconds)
         return False

@@ -128,7 +128,7 @@ class Consumer:
                 self._queue.done(delivery.receipt)
         except Exception:
             shown = "a private message" if self._private else delivery.body[:200]
-            log.exception("work failed and will be tried again: %s", shown)
+            log.exception("message failed; will retry: %s", shown)
             self._give_back(delivery, _RETRY_SECONDS)
         finally:
             self._free.release()
@@ -307,7 +307,7 @@ class Runner:
             try:
                 admit_due_items(self._runtime)
             except OpenCrabError as error:
-                log.warning("what is due cannot be admitted now: %s", error.message)
+                log.warning("due items deferred: %s", error.message)
 
     def _deliver(self, delivery: Delivery) -> MessageOutcome:
         return deliver_utterance(self._runtime, delivery)
@@ -331,7 +331,7 @@ class Runner:
         try:
             self._price(self._runtime)
         except OpenCrabError as error:
-            log.warning("prices stay as they are: %s", error.message)
+            log.warning("keeping the current prices: %s", error.message)
 
     def _sweep(self) -> None:
         due = False
@@ -345,7 +345,7 @@ class Runner:
                 due = False
                 self._purge()
             except Exception:
-                log.exception("the sweep failed and will be tried again")
+                log.exception("sweep failed; will retry")
             if self._stopping.wait(SWEEP_SECONDS):
                 return
 

@@ -30,7 +30,7 @@ class ConnectionGate:
         origin = headers.get("origin")
         if origin is not None and origin.rstrip("/").lower() not in self.origins:
             raise Refused(
-                "pages of this origin may not connect",
+                "origin not allowed",
                 field="Origin",
                 cure="add it to gateway.websocket.origins",
             )
@@ -45,7 +45,7 @@ class ConnectionGate:
         scheme, _, secret = given.partition(" ")
         secret = secret.strip()
         if scheme.lower() != "bearer" or not secret or " " in secret:
-            message = "the Authorization header is not of the form `Bearer <key>`"
+            message = "the Authorization header must be `Bearer <key>`"
             raise Unauthenticated(message, field="Authorization", cure=_CURE)
         return content_hash(secret.encode())
 

@@ -159,5 +159,5 @@ class _Stored:
 def _text(event: Mapping[str, Any]) -> str:
     """What a frame says; raises Invalid for bytes, which no frame of ours is."""
     if event.get("isBase64Encoded"):
-        raise Invalid("binary frames say nothing here", cure="send JSON in text frames")
+        raise Invalid("binary frames are not supported", cure="send JSON in text frames")
     return str(event.get("body") or "")

@@ -87,7 +87,7 @@ class Pusher:
             close_connection(self._runtime.home.facts, connection_id)
             return False
         except Unavailable as error:
-            log.warning("a connection takes nothing and is cut: %s", error.message)
+            log.warning("connection closed, client does not read its messages: %s", error.message)
             self.cut(connection_id)
             return False
         return True
@@ -98,7 +98,7 @@ class Pusher:
         try:
             self._push.cut(connection_id)
         except Unavailable as error:
-            log.warning("a connection could not be cut: %s", error.message)
+            log.warning("connection could not be closed: %s", error.message)
 
     def catch_up(self, session_id: str, watcher: Document) -> bool:
         """Tell a watcher the lines that it has not been told; False when it is gone."""
@@ -117,7 +117,7 @@ class Pusher:
             return False
         for event in told(watcher):
             if self._runtime.clock.monotonic_ms() >= deadline:
-                log.warning("a connection is cut: its batch took over %g s", BATCH_SECONDS)
+                log.warning("connection closed: its batch took over %g s", BATCH_SECONDS)
                 self._drop(watcher)
                 return False
             if not self.send(connection_id, event):
@@ -207,7 +207,7 @@ class Pusher:
         try:
             self._runtime.home.facts.commit(removed)
         except Conflict as error:
-            log.warning("a watcher could not be removed: %s", error.message)
+            log.warning("subscription could not be removed: %s", error.message)
 
 
 def event_frame(event: Event) -> str:

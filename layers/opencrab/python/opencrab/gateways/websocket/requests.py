@@ -35,7 +35,7 @@ class _AboutOne(Value):
     @model_validator(mode="after")
     def _names_one(self) -> "_AboutOne":
         if (self.session_id is None) is (self.agent_id is None):
-            raise ValueError("name either a session_id or an agent_id")
+            raise ValueError("give either session_id or agent_id")
         return self
 
     @property
@@ -100,9 +100,9 @@ def read_frame(text: str) -> Wish:
     try:
         value = json.loads(text, object_pairs_hook=_distinct)
     except (ValueError, RecursionError):
-        raise Invalid("this is no JSON", cure="send one JSON object in each frame") from None
+        raise Invalid("the frame is not JSON", cure="send one JSON object in each frame") from None
     if not isinstance(value, dict) or not is_json(value):
-        raise Invalid("this is no JSON object of ours", cure="send one JSON object in each frame")
+        raise Invalid("the frame is not a JSON object", cure="send one JSON object in each frame")
     try:
         return _WISH.validate_json(text, strict=True)
     except ValidationError as error:
@@ -111,7 +111,7 @@ def read_frame(text: str) -> Wish:
 
 def too_large() -> TooLarge:
     """A frame is larger than any may be."""
-    return TooLarge(f"a frame has more than {FRAME_BYTES} bytes", cure="say less at once")
+    return TooLarge(f"a frame has more than {FRAME_BYTES} bytes", cure="send a smaller frame")
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def _invalid_request_error(error: ValidationError) -> Invalid:
         return Invalid("the type is missing or unknown", field="type", cure=f"send {_NAMES}")
     field = place[1] if len(place) > 1 and place[1].isidentifier() else None
     if kind == "extra_forbidden":
-        return Invalid("a field is not known here", field=field, cure="remove it")
+        return Invalid("unknown field", field=field, cure="remove it")
     told = str(first["msg"]).removeprefix("Value error, ")
     detail = told[:1].lower() + told[1:]
     return Invalid(f"{field}: {detail}" if field else detail, field=field)

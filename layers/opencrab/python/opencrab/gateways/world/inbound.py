@@ -45,17 +45,17 @@ def _receive_message(runtime: Runtime, record: Mapping[str, Any], unpack: Unpack
         return True
     except Exception as error:
         if isinstance(error, OpenCrabError):
-            log.warning("a world's message must wait: %s", error.message)
+            log.warning("world message deferred: %s", error.message)
         else:
-            log.exception("a world's message failed and will be tried again")
+            log.exception("world message failed; will retry")
         return False
-    log.info("a world's message: id=%s, became=%s", record["messageId"], became.value)
+    log.info("world message handled: id=%s, outcome=%s", record["messageId"], became.value)
     return True
 
 
 def _say_refused(record: Mapping[str, Any], error: OpenCrabError) -> None:
     log.warning(
-        "a world's message was refused: id=%s, code=%s, %s",
+        "world message rejected: id=%s, code=%s, %s",
         record["messageId"],
         error.code,
         error.message,

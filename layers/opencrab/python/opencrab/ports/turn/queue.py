@@ -61,9 +61,9 @@ def check_delay(seconds: int, *, ordered: bool) -> None:
         return
     if ordered:
         raise Invalid(
-            "a queue that keeps an order delays no message",
+            "a FIFO queue cannot delay a message",
             field="delay_seconds",
-            cure="send it without a delay, or to a queue without order",
+            cure="send it without a delay, or use a standard queue",
         )
     if not 0 < seconds <= LONGEST_DELAY_SECONDS:
         raise Invalid(

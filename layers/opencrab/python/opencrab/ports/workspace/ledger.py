@@ -111,7 +111,7 @@ def over_quota(path: str, growth: int, used: int, quota_bytes: int) -> TooLarge:
 def name_taken(path: str, existing: str, *, is_folder: bool) -> Invalid:
     """A file or folder of this name is there, or one that nobody could tell from it."""
     if path == existing:
-        kind, cure = ("folder", "name a file") if is_folder else ("file", "name a folder")
+        kind, cure = ("folder", "use a file") if is_folder else ("file", "use a folder")
         return Invalid(f"{path!r} is a {kind}", field="path", cure=cure)
     mine, theirs = path.split("/"), existing.split("/")
     depth = next(n for n, (one, other) in enumerate(zip(mine, theirs, strict=True)) if one != other)

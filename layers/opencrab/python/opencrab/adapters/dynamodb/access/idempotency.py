@@ -46,7 +46,7 @@ class DynamoIdempotency:
             self._table.write(put_item(item, free))
         except ConditionFailed as refusal:
             if refusal.item is None:
-                raise Unavailable("the answer to this request is being forgotten") from None
+                raise Unavailable("the answer to this request is being deleted") from None
             earlier = SCHEMA.fields(refusal.item)
             status, body = earlier.get("status"), earlier.get("body")
             return RememberedRequest(earlier["request_hash"], status, body)

@@ -194,7 +194,7 @@ def missing_session_error(session_id: str) -> NotFound:
 def busy_session_error(session_id: str) -> Unavailable:
     """Too many others changed a session at the same time."""
     return Unavailable(
-        f"session {session_id!r} is busy: others change it again and again",
+        f"session {session_id!r} has too many concurrent updates; retries exhausted",
         cure="try again in a few seconds",
     )
 

@@ -32,7 +32,7 @@ class DynamoPreferences:
             self._table.transact(put_item(to_item(saved), known), settings_changed(saved.version))
         except Cancelled:
             raise Conflict(
-                f"the settings were changed meanwhile: version {version} is not the newest",
+                f"the settings were changed concurrently: version {version} is not the newest",
                 cure="load them again and repeat the change",
             ) from None
         return saved

@@ -79,11 +79,13 @@ class Writes:
             or stored.sequence != self._change.expected
             or stored.status is not TurnStatus.RUNNING
         ):
-            raise Superseded(f"turn {stored.id!r} has moved on without this worker")
+            raise Superseded(f"turn {stored.id!r} is owned by another worker")
         if self._change.unless_stopped and stored.stop is not None:
-            raise Stopped(f"turn {stored.id!r} was asked to stop by {stored.stop.by!r}")
+            raise Stopped(
+                f"turn {stored.id!r} was stopped; cancellation requested by {stored.stop.by!r}"
+            )
         if self._change.while_paused and stored.stop != self._change.turn.stop:
-            raise Stopped(f"turn {stored.id!r} is not paused any more")
+            raise Stopped(f"turn {stored.id!r} is no longer paused")
         # Still ours, but for a stop that this worker did not know: it tries again (ADR 0009).
         return stored.stop
 

@@ -200,7 +200,7 @@ class DynamoJournal:
             stored = recorded.turn
             if stored.status is not TurnStatus.WAITING or not _asks(recorded.records, decision):
                 raise Conflict(
-                    f"turn {turn_id!r} does not wait for this decision",
+                    f"turn {turn_id!r} is not waiting for this decision",
                     cure="read the turn again: it may have been decided or stopped already",
                 )
             _require_all(stored, recorded.records)
@@ -343,6 +343,6 @@ def _session_ended_error(session_id: str) -> Conflict:
 
 def _busy(turn_id: str) -> Unavailable:
     return Unavailable(
-        f"turn {turn_id!r} is busy: others change it again and again",
+        f"turn {turn_id!r} has too many concurrent updates; retries exhausted",
         cure="try again in a few seconds",
     )

@@ -88,7 +88,7 @@ class DynamoUsage:
                 continue
             return changed
         raise Unavailable(
-            f"usage row {row_id!r} is busy: others change it again and again",
+            f"usage row {row_id!r} has too many concurrent updates; retries exhausted",
             cure="try again in a few seconds",
         )
 

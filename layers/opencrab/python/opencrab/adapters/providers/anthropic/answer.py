@@ -57,7 +57,7 @@ def from_wire(body: Any, party: ErrorParty) -> ModelAnswer:
 def _blocks(body: Any, party: ErrorParty) -> list[dict[str, Any]]:
     """The blocks of a message, unless the body is an error in disguise."""
     if not isinstance(body, dict):
-        problem = f"the answer is no JSON object: {json_excerpt(body)}"
+        problem = f"the answer is not a JSON object: {json_excerpt(body)}"
         raise ModelCallFailed(problem, Fault.NONSENSE)
     if body.get("error") or body.get("type") == "error":
         raise told_failure(body, party)
@@ -135,7 +135,7 @@ def _refusal_error(body: dict[str, Any], party: ErrorParty, usage: Usage) -> Mod
     return ModelCallFailed(
         f"{party.model or 'the model'} of {party.provider} refused to answer: {why}",
         Fault.BLOCKED,
-        cure="ask differently, or use another model",
+        cure="rephrase the request, or use another model",
         billed=True,
         usage=usage if usage.is_counted else None,
     )

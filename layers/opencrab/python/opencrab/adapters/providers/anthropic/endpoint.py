@@ -65,7 +65,7 @@ class AnthropicWire:
 
 def _no_embeddings(model: str) -> ModelCallFailed:
     return ModelCallFailed(
-        f"Anthropic has no embeddings, so {model!r} cannot make any",
+        f"Anthropic has no embeddings, so {model!r} cannot create them",
         Fault.BAD_REQUEST,
         cure="use an embedding model of another provider",
     )

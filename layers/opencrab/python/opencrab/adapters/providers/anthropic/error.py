@@ -51,10 +51,10 @@ _ADVICE = {
         "send less, or use a model with a larger context",
     ),
     Fault.MODEL_GONE: (
-        "{name} does not know the model {model!r}, or not at this address",
+        "{name} does not have the model {model!r} at this address",
         "check the model's name and the provider's base_url",
     ),
-    Fault.RATE_LIMITED: ("{name} turned the request away, for there are too many", ""),
+    Fault.RATE_LIMITED: ("rate limited by {name} (HTTP {status}){retry}", ""),
     Fault.OVERLOADED: ("{name} is overloaded", ""),
     Fault.BAD_REQUEST: ("{name} refused the request ({status})", ""),
 }
@@ -102,7 +102,7 @@ def _provider_error(
 ) -> ModelCallFailed:
     error = as_mapping(body).get("error", body)
     fault = _fault(status, _marks(error), final=final)
-    message, cure = _advice(fault, status, party)
+    message, cure = _advice(fault, status, party, wait)
     return ModelCallFailed(
         f"{message}: {refusal.vendor_message(_error_message(error))}",
         fault,
@@ -123,7 +123,9 @@ def _fault(status: int, marks: str, *, final: bool) -> Fault:
     return Fault.QUOTA_SPENT if final and fault is Fault.RATE_LIMITED else fault
 
 
-def _advice(fault: Fault, status: int, party: ErrorParty) -> tuple[str, str | None]:
+def _advice(
+    fault: Fault, status: int, party: ErrorParty, wait: float | None
+) -> tuple[str, str | None]:
     """What happened, and the cure where people can do something."""
     happened, cure = _ADVICE.get(fault, _FAILED)
     names = {
@@ -131,6 +133,7 @@ def _advice(fault: Fault, status: int, party: ErrorParty) -> tuple[str, str | No
         "model": party.model or "the model",
         "where": key_place(party),
         "status": status,
+        "retry": retry_hint(wait),
     }
     return happened.format(**names), cure.format(**names) or None
 

@@ -24,7 +24,7 @@ def check_keys(table: Mapping[str, Any], known: AbstractSet[str], place: str) ->
     for key in table:
         if key not in known:
             raise Invalid(
-                f"[{place}] has {key!r}, which means nothing",
+                f"[{place}] has {key!r}, which is not a known key",
                 field=f"{place}.{key}",
                 cure=f"use {', '.join(sorted(known))}",
             )

@@ -178,9 +178,9 @@ def alias_target(name: str, aliases: Mapping[str, str], place: str) -> str:
         name = aliases[name]
         if name in seen or len(seen) > MOST_HOPS:
             raise Invalid(
-                f"the alias {seen[0]!r} leads back to itself: {' → '.join([*seen, name])}",
+                f"the alias {seen[0]!r} is circular: {' → '.join([*seen, name])}",
                 field=place,
-                cure="let each alias end at PROVIDER:MODEL",
+                cure="make each alias resolve to PROVIDER:MODEL",
             )
         seen.append(name)
     return name
@@ -197,9 +197,9 @@ def check_target(
     provider = found.partition(":")[0]
     if provider not in providers and provider != "scripted":
         known = ", ".join(sorted({*providers, "scripted"}))
-        via = "" if found == name else f", to which {name!r} leads,"
+        via = "" if found == name else f" (from alias {name!r})"
         raise Invalid(
-            f"{found!r}{via} is no model, alias or provider that is known here",
+            f"{found!r}{via} is not a known model, alias or provider",
             field=place,
             cure=f"write PROVIDER:MODEL with one of {known}, or an alias of [llm.aliases]",
         )
@@ -218,9 +218,9 @@ def check_fallback(
         found = check_target(name, aliases, providers, place)
         if found in seen:
             raise Invalid(
-                f"the fallback names {found!r} twice, as {seen[found]!r} and as {name!r}",
+                f"the fallback lists {found!r} twice, as {seen[found]!r} and as {name!r}",
                 field=place,
-                cure="name each model once: one that failed is not asked again",
+                cure="list each model once",
             )
         seen[found] = name
 
@@ -236,9 +236,9 @@ def _check_references(settings: ModelsSettings) -> None:
     for alias in settings.selectable:
         if alias not in aliases:
             raise Invalid(
-                f"allowed_aliases names {alias!r}, which is no alias",
+                f"allowed_aliases contains {alias!r}, which is not a defined alias",
                 field="llm.self_selection.allowed_aliases",
-                cure=f"add {alias} to [llm.aliases], or take it off the list",
+                cure=f"add {alias} to [llm.aliases], or remove it from the list",
             )
 
 
@@ -249,7 +249,7 @@ def _provider(
     check_keys(table, _PROVIDER_KEYS, place)
     if ":" in name or not name.strip():
         raise Invalid(
-            f"{name!r} cannot be a provider's name", field=place, cure="use letters and digits"
+            f"{name!r} is not a valid provider name", field=place, cure="use letters and digits"
         )
     kind = text_in(table, "kind", place) or (name if name in KINDS else "openai")
     if kind not in KINDS:
@@ -310,7 +310,7 @@ def _reference(given: Any, place: str) -> str:
         provider, model = given.get("provider"), given.get("model")
     if not isinstance(provider, str) or not isinstance(model, str):
         raise Invalid(
-            f"[{place}] must name a provider and a model",
+            f"[{place}] must give a provider and a model",
             field=place,
             cure='write {provider = "openai", model = "gpt-5.2"} or "openai:gpt-5.2"',
         )
@@ -334,7 +334,7 @@ def _manners(tables: Mapping[str, Any]) -> dict[Use, CallOptions]:
             manners[use] = CallOptions(**{**values, "stop": tuple(values["stop"])})
         except (ValidationError, TypeError) as error:
             raise Invalid(
-                f"[{place}] is not right: {_validation_message(error)}",
+                f"[{place}] is invalid: {_validation_message(error)}",
                 field=place,
                 cure="temperature is 0 to 2, stop a list of texts, "
                 f"timeout_seconds more than 0 and at most {LONGEST_SECONDS}",
@@ -355,7 +355,7 @@ def _use(name: str, section: str) -> Use:
         return Use(name)
     except ValueError:
         raise Invalid(
-            f"[{section}] has {name!r}, which is no use of a model",
+            f"[{section}] has {name!r}, which is not a purpose of a model",
             field=f"{section}.{name}",
             cure=f"use one of {_USES}",
         ) from None

@@ -49,7 +49,7 @@ _WIRES = {
 def missing_provider_setting(provider: ProviderSettings) -> str:
     """Why a provider cannot be used; empty when it can."""
     if not provider.enabled:
-        return "it is switched off"
+        return "it is disabled"
     if provider.problem:
         return provider.problem
     if name := missing_key(provider):

@@ -43,7 +43,7 @@ def check_provider_settings(settings: ModelsSettings, preferences: Preferences) 
             raise Invalid(
                 f"there is no provider {name!r}",
                 field=f"providers.{name}",
-                cure=f"name one of {', '.join(sorted(providers))}",
+                cure=f"use one of {', '.join(sorted(providers))}",
             )
         apply_change(providers[name], change)
     aliases = settings.aliases if preferences.aliases is None else preferences.aliases
@@ -135,7 +135,7 @@ def resolve_model(settings: ModelsSettings, name: str) -> tuple[ProviderSettings
     provider = known.get(provider_name)
     if provider is None:
         raise Invalid(
-            f"no provider is named {provider_name!r}",
+            f"there is no provider {provider_name!r}",
             field="model",
             cure=f"write PROVIDER:MODEL with one of {', '.join(sorted(known))}, or an alias",
         )
@@ -144,7 +144,7 @@ def resolve_model(settings: ModelsSettings, name: str) -> tuple[ProviderSettings
         raise Invalid(
             f"provider {provider.name!r} has no default model",
             field="model",
-            cure=f"name one, as in '{provider.name}:NAME'",
+            cure=f"give one, as in '{provider.name}:NAME'",
         )
     return provider, model
 
@@ -161,7 +161,7 @@ def _usable(settings: ModelsSettings) -> Callable[[str], bool]:
         try:
             provider, _ = resolve_model(settings, name)
         except Invalid as error:
-            log.warning("%r is left out: %s", name, error.message)
+            log.warning("ignoring %r: %s", name, error.message)
             return False
         return not missing_provider_setting(provider)
 
@@ -183,7 +183,7 @@ def _apply_change_safely(provider: ProviderSettings, change: ProviderChange) -> 
     try:
         return apply_change(provider, change)
     except Invalid as error:
-        log.warning("provider %r cannot be used: %s", provider.name, error.message)
+        log.warning("ignoring provider %r: %s", provider.name, error.message)
         return replace(provider, problem=error.message)
 
 
@@ -194,7 +194,7 @@ def _sound(aliases: Mapping[str, str], providers: Mapping[str, ProviderSettings]
         try:
             check_target(alias, aliases, providers, f"aliases.{alias}")
         except Invalid as error:
-            log.warning("the alias %r is left out: %s", alias, error.message)
+            log.warning("ignoring alias %r: %s", alias, error.message)
             continue
         sound[alias] = name
     return sound

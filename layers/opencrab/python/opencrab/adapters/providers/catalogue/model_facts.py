@@ -197,7 +197,7 @@ def _family(table: Any, place: str) -> Family:
     names = texts_in(table_at(table, place), "names", place)
     if not names:
         raise Invalid(
-            f"[{place}] names no models", field=f"{place}.names", cure='write names = ["o3*"]'
+            f"[{place}] lists no models", field=f"{place}.names", cure='write names = ["o3*"]'
         )
     facts = {key: value for key, value in table.items() if key not in {"names", "kinds"}}
     return Family(names, _own(facts, place, _UNDATED), texts_in(table, "kinds", place))
@@ -245,7 +245,7 @@ def _price(parts: Mapping[str, Any], place: str) -> Price | None:
         return price_of(parts)
     except ValueError as error:
         raise Invalid(
-            f"[{place}] is no price: {error}", field=place, cure="correct it, or remove it"
+            f"[{place}] is not a valid price: {error}", field=place, cure="correct it, or remove it"
         ) from None
 
 

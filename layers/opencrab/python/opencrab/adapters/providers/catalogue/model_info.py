@@ -18,8 +18,8 @@ from opencrab.ports.models.model import ModelInfo
 _INPUT_TOKENS = {"ollama": 8_192, "llamacpp": 4_096}
 _OTHER_INPUT_TOKENS = 32_768
 _OUTPUT_TOKENS = 4_096
-_NO_CHAT = "its vendor offers it over another interface only: it cannot be used here"
-_SCRIPTED = "no language model: it follows a script or simple rules"
+_NO_CHAT = "its vendor offers it over another interface only, which is not supported"
+_SCRIPTED = "not a language model: it follows a script or simple rules"
 
 
 def known_of(

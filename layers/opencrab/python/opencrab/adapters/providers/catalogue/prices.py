@@ -135,15 +135,15 @@ def newest_prices(
     listed = by_normal_name(read_list(_fetch_price_list(transport, url), today))
     if not listed:
         raise Unavailable(
-            f"the price list at {url!r} has no model in it", cure="correct prices_url in [llm]"
+            f"the price list at {url!r} contains no models", cure="correct prices_url in [llm]"
         )
     found = {name: _listed_price(listed, name, (limits or {}).get(name)) for name in known}
     pairs = [(price, new) for name, price in known.items() if price and (new := found[name])]
     if are_prices_per_token(pairs):
         raise Unavailable(
-            f"the price list at {url!r} looks like one of single tokens, and nothing is taken of "
-            "it: each price that we know is ten times as high or more",
-            cure="name a list in US dollars per million tokens as prices_url in [llm]",
+            f"the price list at {url!r} appears to be per token, not per million tokens, and is "
+            "rejected: each known price is ten times as high or more",
+            cure="set prices_url in [llm] to a list in US dollars per million tokens",
         )
     newest = {
         name: DatedPrice(price=new, as_of=today)
@@ -210,9 +210,9 @@ def _fetch_price_list(transport: Transport, url: str) -> Any:
     try:
         reply = transport.send(url, headers={}, timeout_seconds=_TIMEOUT_SECONDS)
     except ModelCallFailed as error:
-        raise Unavailable(f"the price list does not come: {error.message}") from error
+        raise Unavailable(f"the price list cannot be fetched: {error.message}") from error
     if reply.status != _OK:
-        raise Unavailable(f"the price list at {url!r} answers with status {reply.status}")
+        raise Unavailable(f"the price list at {url!r} returned status {reply.status}")
     try:
         return json.loads(reply.body)
     except (ValueError, RecursionError):

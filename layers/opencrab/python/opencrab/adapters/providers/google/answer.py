@@ -59,7 +59,7 @@ def answer_of(body: Any, party: ErrorParty) -> ModelAnswer:
     """The answer that a body holds; lenient wherever Google's servers are known to differ."""
     if not isinstance(body, dict):
         raise ModelCallFailed(
-            f"the answer is no JSON object: {_short_json_excerpt(body)}", Fault.NONSENSE
+            f"the answer is not a JSON object: {_short_json_excerpt(body)}", Fault.NONSENSE
         )
     if body.get("error"):
         raise failure_of(body, party)
@@ -126,7 +126,7 @@ def _check(
     said = any(says_something(part) for part in parts if part.get("thought") is not True)
     told = as_label(candidate.get("finishMessage")) or finish
     if finish == "MALFORMED_FUNCTION_CALL" or (not said and finish.endswith("_TOOL_CALL")):
-        message = f"{party.provider} made a call that it could not write down itself: {told}"
+        message = f"{party.provider} returned a malformed function call: {told}"
         raise ModelCallFailed(message, Fault.NONSENSE, usage=usage)
     if said or finish in _PLAIN:
         return
@@ -140,9 +140,9 @@ def _blocked_error(
     party: ErrorParty, what: str, reason: str, usage: Usage | None
 ) -> ModelCallFailed:
     return ModelCallFailed(
-        f"{party.provider} blocked {what}: {reason or 'it says no reason'}",
+        f"{party.provider} blocked {what}: {reason or 'no reason given'}",
         Fault.BLOCKED,
-        cure="say it in other words, or use another model",
+        cure="rephrase the request, or use another model",
         usage=usage,
     )
 

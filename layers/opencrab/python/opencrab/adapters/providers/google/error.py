@@ -57,7 +57,9 @@ def failure_of(
     told = _error_message(error)
     fault = _fault(as_mapping(error), details, status, told.lower())
     return ModelCallFailed(
-        _MESSAGES.get(fault, _OTHERWISE).format(party=party, told=told),
+        _MESSAGES.get(fault, _OTHERWISE).format(
+            party=party, told=told, retry=retry_hint(_wait(details))
+        ),
         fault,
         cure=_cure(fault, party),
         billed=billed,
@@ -113,7 +115,7 @@ _OTHERWISE = "{party.provider} failed: {told}"
 _MESSAGES = {
     Fault.AUTH: "{party.provider} refused the key: {told}",
     Fault.QUOTA_SPENT: "the quota or the credit at {party.provider} is used up: {told}",
-    Fault.RATE_LIMITED: "{party.provider} wants fewer requests: {told}",
+    Fault.RATE_LIMITED: "rate limited by {party.provider} (HTTP 429){retry}: {told}",
     Fault.MODEL_GONE: "{party.provider} does not know the model {party.model!r}: {told}",
     Fault.TOO_LONG: "the request is too long for {party.model} of {party.provider}: {told}",
     Fault.BAD_REQUEST: "{party.provider} refused the request: {told}",

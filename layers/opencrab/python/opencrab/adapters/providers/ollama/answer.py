@@ -26,7 +26,7 @@ def answer_of(body: Any, party: ErrorParty) -> ModelAnswer:
     """The answer that a body holds; one that says itself that it is not done was cut."""
     if not isinstance(body, dict):
         raise ModelCallFailed(
-            f"the answer is no JSON object: {_short_json_excerpt(body)}", Fault.NONSENSE
+            f"the answer is not a JSON object: {_short_json_excerpt(body)}", Fault.NONSENSE
         )
     if body.get("error"):
         raise failure_of(body, party)

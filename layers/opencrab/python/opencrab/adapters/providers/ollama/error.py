@@ -33,16 +33,16 @@ _SENTENCES = {
     Fault.AUTH: "{provider} refused the key: {told}",
     Fault.TOO_LONG: "the request is too long for {model} of {provider}: {told}",
     Fault.QUOTA_SPENT: "the quota at {provider} is used up: {told}",
-    Fault.RATE_LIMITED: "{provider} is asked too often: {told}",
+    Fault.RATE_LIMITED: "rate limited by {provider}{status}: {told}",
     Fault.OVERLOADED: "{provider} is busy: {told}",
-    Fault.NONSENSE: "{provider} could not read what its model {model} wrote: {told}",
+    Fault.NONSENSE: "{provider} could not parse the output of its model {model}: {told}",
     Fault.BAD_REQUEST: "{provider} refused the request: {told}",
     Fault.MODEL_GONE: "{provider} is not at this address: {told}",
 }
 _CURES = {
     Fault.AUTH: "check {key}",
     Fault.TOO_LONG: "send less, or give the model a larger context",
-    Fault.QUOTA_SPENT: "wait until it is renewed, or use another model",
+    Fault.QUOTA_SPENT: "wait until the quota resets, or use another model",
     Fault.OVERLOADED: "wait, or raise OLLAMA_MAX_QUEUE on the server",
     Fault.MODEL_GONE: "set base_url to the address of the Ollama server itself",
 }
@@ -69,6 +69,7 @@ def failure_of(
         "model": party.model or "the model",
         "key": key_place(party),
         "told": told,
+        "status": f" (HTTP {status})" if status else "",
     }
     sentence = _SENTENCES.get(fault, "{provider} failed: {told}")
     cure = _CURES.get(fault)

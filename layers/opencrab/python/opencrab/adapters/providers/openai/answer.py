@@ -98,7 +98,7 @@ def _first_choice(body: Any, party: ErrorParty, counted: Usage) -> dict[str, Any
         raise failure_within(error, party, usage=counted)
     if isinstance(choice.get("message"), dict):
         return choice
-    lacking = "has no choices with a message" if isinstance(body, dict) else "is no JSON object"
+    lacking = "has no choices with a message" if isinstance(body, dict) else "is not a JSON object"
     raise ModelCallFailed(
         f"the answer of {party.provider} {lacking}: {json_excerpt(body)}",
         Fault.NONSENSE,

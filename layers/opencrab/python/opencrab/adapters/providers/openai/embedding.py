@@ -31,7 +31,7 @@ def from_wire(body: Any, number: int, party: ErrorParty, usage: Usage) -> Embedd
     lengths = {len(vector) for vector in vectors}
     if len(entries) != number or 0 in lengths or len(lengths) > 1:
         raise ModelCallFailed(
-            f"{party.provider} did not answer with one vector for each of {number} texts",
+            f"{party.provider} did not return one vector for each of {number} texts",
             Fault.NONSENSE,
             usage=usage if usage.is_counted else None,
         )

@@ -89,17 +89,17 @@ _SENTENCES = {
         "send less, or use a model with a larger context",
     ),
     Fault.MODEL_GONE: (
-        "{provider} does not know the model {model}, or not at this address: {told}",
+        "{provider} does not have the model {model} at this address: {told}",
         "check the model's name and the provider's base_url",
     ),
     Fault.BLOCKED: (
-        "{provider} refuses to talk about this: {told}",
-        "say it in another way, or use another model",
+        "{provider} rejected the request because of its content policy: {told}",
+        "rephrase the request, or use another model",
     ),
-    Fault.RATE_LIMITED: ("{provider} is asked too often: {told}", None),
+    Fault.RATE_LIMITED: ("rate limited by {provider}{status}{retry}: {told}", None),
     Fault.OVERLOADED: ("{provider} is overloaded: {told}", None),
-    Fault.TIMEOUT: ("{provider} gave up waiting for the request: {told}", None),
-    Fault.NONSENSE: ("{provider} answered with an odd status: {told}", None),
+    Fault.TIMEOUT: ("{provider} timed out waiting for the request: {told}", None),
+    Fault.NONSENSE: ("{provider} returned an unexpected status: {told}", None),
     Fault.BAD_REQUEST: ("{provider} refused the request: {told}", None),
 }
 
@@ -115,8 +115,9 @@ def openai_error(reply: Reply, party: ErrorParty) -> ModelCallFailed:
         fault = Fault.QUOTA_SPENT
     return _provider_error(
         fault,
-        f"({reply.status}) {_error_message(error)}",
+        _error_message(error),
         party,
+        status=reply.status,
         billed=billed_by(reply.status),
         wait=_wait(reply.headers, error),
     )
@@ -146,6 +147,7 @@ def _provider_error(
     *,
     billed: bool | None,
     wait: float | None,
+    status: int | None = None,
     usage: Usage | None = None,
 ) -> ModelCallFailed:
     sentence, cure = _SENTENCES.get(fault, ("{provider} failed: {told}", None))
@@ -153,7 +155,11 @@ def _provider_error(
         "provider": party.provider,
         "model": repr(party.model) if party.model else "the model",
         "key": key_place(party),
+        "status": "" if status is None else f" (HTTP {status})",
+        "retry": retry_hint(wait),
     }
+    if status is not None and fault is not Fault.RATE_LIMITED:
+        told = f"({status}) {told}"
     return ModelCallFailed(
         sentence.format(**names, told=told),
         fault,

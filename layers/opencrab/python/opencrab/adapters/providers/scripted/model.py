@@ -14,7 +14,7 @@ from opencrab.domain.value import MicroUsd
 from opencrab.ports.models.model import CallReturn, ChatMessage, ChatRequest, ModelInfo
 
 _BYTES_PER_TOKEN = 4
-_NOTE = "no language model: it follows a script or simple rules"
+_NOTE = "not a language model: it follows a script or simple rules"
 
 
 @dataclass(frozen=True)

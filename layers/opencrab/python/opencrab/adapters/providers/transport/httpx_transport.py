@@ -168,7 +168,7 @@ def _request(
         extensions={"timeout": dict(patience)},
     )
     if not request.url.host:
-        raise httpx.UnsupportedProtocol("the address names no host")
+        raise httpx.UnsupportedProtocol("the address has no host")
     return request
 
 
@@ -207,12 +207,12 @@ class _Exchange:
                 raise self._unreachable(error) from None
             if monotonic() >= self.deadline:
                 raise self._too_late() from None
-            message = f"{self.origin} broke off: {_error_message(error)}"
+            message = f"{self.origin} closed the connection: {_error_message(error)}"
             raise ModelCallFailed(message, Fault.BROKEN_OFF) from None
 
     def _check_time(self) -> None:
         if monotonic() >= self.deadline:
-            raise httpx.ReadTimeout("the answer came too slowly")
+            raise httpx.ReadTimeout("the response was too slow")
 
     def _unreachable(self, error: Exception) -> ModelCallFailed:
         return ModelCallFailed(
@@ -240,7 +240,7 @@ def _origin(url: str) -> str:
 
 def _error_message(error: Exception) -> str:
     if isinstance(error, _UNTOLD):
-        return "the address or a header is not what HTTP can carry"
+        return "the address or a header contains characters that HTTP does not allow"
     return str(error) or type(error).__name__
 
 
@@ -338,5 +338,5 @@ class TimedStream(httpcore.NetworkStream):
 def _left(deadline: float | None, error: type[httpcore.TimeoutException], clock: Clock) -> float:
     left = 0.0 if deadline is None else deadline - clock()
     if left <= 0:
-        raise error("the time is over")
+        raise error("timed out")
     return left

@@ -105,6 +105,11 @@ def duration_seconds(duration: Any) -> float | None:
     return math.fsum(parts) if parts else None
 
 
+def retry_hint(seconds: float | None) -> str:
+    """The part of a rate limit's message that says when to retry; empty if nobody said."""
+    return "" if seconds is None else f"; retry in {seconds:g} s"
+
+
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """How many seconds a server asks us to wait, if it says so as a number and not as a date."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):

@@ -134,7 +134,7 @@ def apply_mix(name: str, before: dict[str, Any], after: dict[str, Any]) -> Alter
         mind: AgentState, _skill: AcquiredSkill | None
     ) -> tuple[AgentState, AcquiredSkill | None]:
         if describe_mix(mix_of(mind, name)) != before or is_pinned(mind, mix_subject(name)):
-            raise Conflict(f"the mix for {name!r} was changed meanwhile")
+            raise Conflict(f"the traffic split for {name!r} was changed concurrently")
         return with_told_mix(mind, name, after), None
 
     return alter

@@ -124,8 +124,8 @@ def review_agent_now(
     other than daily, weekly and review, Changed and Unavailable.
     """
     if period not in {span.value for span in Span}:
-        cure = "name daily, weekly or review"
-        raise Invalid(f"{period[:100]!r} is no period", field="period", cure=cure)
+        cure = "use daily, weekly or review"
+        raise Invalid(f"{period[:100]!r} is not a valid period", field="period", cure=cure)
     if period == Span.REVIEW:
         stretch = current_review_period(runtime, agent_id)
     else:
@@ -181,7 +181,7 @@ def _night(scene: NightlyContext, stretch: ReviewPeriod) -> Looked:
     if scene.agent.answers:
         looked = write_report(scene, looked, during)
     if looked.problem:
-        log.warning("night %s of agent %s: %s", stretch.id, scene.agent.id, looked.problem)
+        log.warning("nightly run %s of agent %s: %s", stretch.id, scene.agent.id, looked.problem)
     return looked
 
 
@@ -280,7 +280,7 @@ def _apply_unless_refused(agents: Agents, agent_id: str, act: Callable[[], Adjus
     except Changed:
         raise
     except (Conflict, Refused) as error:
-        log.info("nothing was changed about agent %s: %s", agent_id, error.message)
+        log.info("nightly run made no changes: agent=%s, error=%s", agent_id, error.message)
 
 
 def _foreseen(scene: NightlyContext, stretch: ReviewPeriod, *, done: bool) -> Looked:

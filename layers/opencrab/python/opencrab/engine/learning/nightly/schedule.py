@@ -92,7 +92,7 @@ def send_session_count_reviews(runtime: Runtime) -> int:
             # It begins already.
             continue
         except Unavailable as error:
-            log.warning("no review of agent %s this hour: %s", agent_id, error.message)
+            log.warning("skill review of agent %s skipped this hour: %s", agent_id, error.message)
     return sent
 
 
@@ -121,7 +121,7 @@ def parse_review_message(body: str) -> tuple[str, ReviewPeriod]:
     try:
         message = NightMessage.model_validate_json(body)
     except ValidationError:
-        raise Invalid("a message about nights of unknown form") from None
+        raise Invalid("malformed nightly-run message") from None
     return message.agent, parse_review_period(message.period)
 
 
@@ -182,7 +182,7 @@ def _load_send_progress(facts: Documents, ended: date) -> tuple[Document | None,
         return None, NightlySending(done=ended - timedelta(days=1))
     fallen = fact.read(NightlySending)
     if fallen.done > ended + _SKEW:
-        log.warning("nights were sent to %s, and only %s is over", fallen.done, ended)
+        log.warning("nightly runs were sent up to %s, but only %s has ended", fallen.done, ended)
         fallen = NightlySending(done=ended - timedelta(days=MADE_UP_DAYS))
     return fact, fallen
 

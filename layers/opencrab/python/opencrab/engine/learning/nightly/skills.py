@@ -138,7 +138,7 @@ def _trial_end_change(
     ) -> tuple[AgentState, AcquiredSkill | None]:
         found = _as_it_was(stored, skill)
         if is_pinned(mind, _subject(skill.name)):
-            raise Conflict(f"skill {skill.name!r} was pinned meanwhile")
+            raise Conflict(f"skill {skill.name!r} was pinned concurrently")
         if word is TrialVerdict.PROMOTE:
             return mind, promote_skill(found, now, measured)
         return mind, retire_skill(found, now, owner=BY_EVIDENCE, effectiveness=measured)
@@ -199,7 +199,7 @@ def _beginning(findings: EvidenceSnapshot, skill: AcquiredSkill, status: SkillSt
 def _as_it_was(stored: AcquiredSkill | None, skill: AcquiredSkill) -> AcquiredSkill:
     """The skill as it is stored; raises Conflict where it stands elsewhere by now."""
     if stored is None or (stored.status, stored.waits) != (skill.status, skill.waits):
-        raise Conflict(f"skill {skill.name!r} was changed meanwhile")
+        raise Conflict(f"skill {skill.name!r} was changed concurrently")
     return stored
 
 

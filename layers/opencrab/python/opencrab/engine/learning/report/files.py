@@ -123,7 +123,7 @@ class NightReport:
                 return path, ABSENT
             if _is_ours(content, self.period):
                 return path, stored.version
-        raise Conflict(f"{paths[-1]} and the one beside it are no reports of nights, and are left")
+        raise Conflict(f"{paths[-1]} and the file beside it are not learning reports and are kept")
 
 
 def with_report_section(text: str, told: tuple[str, str]) -> str:

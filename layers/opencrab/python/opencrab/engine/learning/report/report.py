@@ -81,7 +81,7 @@ def write_report(scene: NightlyContext, looked: Looked, during: PeriodSummary) -
         try:
             paths.append(page.put(language, text, known=is_report_worded(agent, looked)))
         except (Conflict, TooLarge) as error:
-            log.warning("a learning report of agent %s is missing: %s", agent.id, error.message)
+            log.warning("learning report of agent %s is missing: %s", agent.id, error.message)
             return looked.replaced(report=tuple(paths), problem=error.message)
     settle_report_wording(scene, looked, wording)
     return looked.replaced(report=tuple(paths))

@@ -298,9 +298,11 @@ def _show(home: Home, clock: Clock, agent_id: str, period: str, told: ReportWord
         except Conflict:
             continue
         except TooLarge as error:
-            log.warning("report %s of agent %s: %s", period, agent_id, error.message)
+            log.warning("report %s of agent %s not written: %s", period, agent_id, error.message)
         return
-    raise Unavailable(f"the report {period!r} of agent {agent_id!r} changes all the time")
+    raise Unavailable(
+        f"concurrent updates to report {period!r} of agent {agent_id!r}; retries exhausted"
+    )
 
 
 def _report(home: Home, clock: Clock, agent_id: str, period: str) -> NightReport:

@@ -84,7 +84,7 @@ def export_memory_archive(
     """
     home.agents.get(agent_id)
     if wanted.since and wanted.until and wanted.until <= wanted.since:
-        raise Invalid("until must come after since", field="until", cure="name a later time")
+        raise Invalid("until must come after since", field="until", cure="use a later time")
     now = clock.now()
     members, counts = dict[str, str](), dict[str, int]()
     for kind, form in KINDS.items():

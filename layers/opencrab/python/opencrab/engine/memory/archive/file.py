@@ -57,7 +57,7 @@ def pack_archive_zip(members: Mapping[str, str], at: datetime) -> bytes:
                 raise TooLarge(
                     f"the archive is larger than {ARCHIVE_BYTES} bytes",
                     field="sessions",
-                    cure="leave the sessions out, or export one session or a period at a time",
+                    cure="omit the sessions, or export one session or a period at a time",
                 )
     return buffer.getvalue()
 
@@ -76,7 +76,7 @@ class MemoryArchive:
     def __init__(self, content: bytes) -> None:
         if len(content) > ARCHIVE_BYTES:
             raise TooLarge(
-                f"the archive has {len(content)} bytes, at most {ARCHIVE_BYTES} are taken",
+                f"the archive has {len(content)} bytes, at most {ARCHIVE_BYTES} are allowed",
                 field="archive",
                 cure="export less at a time",
             )
@@ -85,7 +85,7 @@ class MemoryArchive:
             self._members = _validate_members(self._zip.infolist())
         except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
             raise Invalid(
-                f"this is no archive: {error}", field="archive", cure="send a zip made by export"
+                f"invalid archive: {error}", field="archive", cure="send a zip made by export"
             ) from None
         self._unpacked = 0
         self.manifest = self._manifest()
@@ -110,7 +110,7 @@ class MemoryArchive:
             return ArchiveManifest.model_validate(_row(MANIFEST, 1, self._text(MANIFEST)))
         except ValidationError as error:
             raise Invalid(
-                f"{MANIFEST} is not understood: {describe_archive_error(error)}",
+                f"{MANIFEST} is invalid: {describe_archive_error(error)}",
                 field="archive",
                 cure="send an archive that this version of OpenCrab made",
             ) from None
@@ -121,7 +121,7 @@ class MemoryArchive:
             with self._zip.open(self._members[name]) as member:
                 content = member.read(room + 1)
         except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError) as error:
-            raise Invalid(f"{name!r} cannot be unpacked: {error}", field="archive") from None
+            raise Invalid(f"{name!r} cannot be decompressed: {error}", field="archive") from None
         self._unpacked += len(content)
         if self._unpacked > UNPACKED_BYTES:
             raise _unpacks_too_large()
@@ -136,11 +136,11 @@ def _validate_members(infos: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo
         raise TooLarge(f"the archive has more than {MEMBERS} members", field="archive")
     members = {info.filename: info for info in infos}
     if len(members) < len(infos):
-        raise ValueError("two members have one name")
+        raise ValueError("two members have the same name")
     if any(info.flag_bits & 1 for info in infos):
         raise ValueError("it is encrypted")
     if any(info.compress_type not in _METHODS for info in infos):
-        raise ValueError("it is packed in a way that export never uses")
+        raise ValueError("unsupported compression method")
     if sum(info.file_size for info in infos) > UNPACKED_BYTES:
         raise _unpacks_too_large()
     return members
@@ -164,7 +164,7 @@ def _row(name: str, number: int, line: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         row = None
     if not isinstance(row, dict) or not is_json(row):
-        raise Invalid(f"{name}, line {number}: this is no JSON object", field="archive")
+        raise Invalid(f"{name}, line {number}: not a JSON object", field="archive")
     return row
 
 

@@ -206,13 +206,13 @@ def _values(archive: MemoryArchive, kind: str) -> Iterator[tuple[Value, str]]:
             raise TooLarge(
                 f"{name} has more than {MEMORIES} rows",
                 field="archive",
-                cure="take those that are of no use out of the archive",
+                cure="remove unused ones from the archive",
             )
         try:
             value = KINDS[kind].model_validate(row)
         except ValidationError as error:
             raise Invalid(
-                f"{name}, line {number}: {describe_archive_error(error)}; nothing was taken in",
+                f"{name}, line {number}: {describe_archive_error(error)}; nothing was imported",
                 field="archive",
             ) from None
         yield value, _id(kind, row)
@@ -283,9 +283,9 @@ def _require_id(agent_id: str, kind: str, value: Value, fact_id: str) -> None:
     try:
         new_fact(agent_id, kind, fact_id, value)
     except ValidationError as error:
-        why = f"{fact_id[:80]!r} is no id: {describe_archive_error(error)}"
+        why = f"{fact_id[:80]!r} is not a valid ID: {describe_archive_error(error)}"
         raise Invalid(
-            f"{archive_member(kind)}: {why}; nothing was taken in", field="archive"
+            f"{archive_member(kind)}: {why}; nothing was imported", field="archive"
         ) from None
 
 
@@ -293,9 +293,10 @@ def _require_room(facts: Documents, agent_id: str, memories: int) -> None:
     kept = memory_count(facts, agent_id).kept
     if kept + memories > MEMORIES:
         raise TooLarge(
-            f"{kept} memories are kept, {memories} are in the archive, {MEMORIES} may be kept",
+            f"{kept} memories are stored and {memories} are in the archive; the limit is "
+            f"{MEMORIES}",
             field="archive",
-            cure="forget those that are of no use, or take them out of the archive",
+            cure="forget unused ones, or remove them from the archive",
         )
 
 
@@ -311,7 +312,7 @@ def _require_inner_room(
             f"{len(kept)} of kind {kind} are kept, {len(new - kept)} more are in the archive, "
             f"{most} may be kept",
             field="archive",
-            cure="remove those that are of no use, or take them out of the archive",
+            cure="remove unused ones here or from the archive",
         )
 
 

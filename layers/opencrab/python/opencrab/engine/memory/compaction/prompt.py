@@ -85,9 +85,9 @@ def parse_summary_answer(answer: ModelAnswer) -> tuple[str, str]:
     """Title and text; raises ValueError naming what is wrong with an answer that is no summary."""
     said = answer.text.replace("\x00", "").strip()
     if answer.calls:
-        raise ValueError("the model called actions instead of writing a summary")
+        raise ValueError("the model returned tool calls instead of a summary")
     if not said:
-        raise ValueError("the model wrote nothing")
+        raise ValueError("empty model response")
     if len(said) > SUMMARY_CHARACTERS:
         raise ValueError(
             f"the summary has {len(said)} characters, {SUMMARY_CHARACTERS} are allowed"

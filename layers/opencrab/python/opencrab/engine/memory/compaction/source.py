@@ -120,7 +120,7 @@ class SummaryStretch:
                 return cls(Span.TOPIC, first=int(first), last=int(last))
             return cls(Span(span), key=rest)
         except ValueError:
-            raise Invalid(f"no summary is called {name!r}") from None
+            raise Invalid(f"there is no summary {name!r}") from None
 
     @property
     def name(self) -> str:
@@ -161,7 +161,7 @@ class PendingSummary:
     def request(self, work: TurnWork, info: ModelInfo, manner: CallOptions) -> ChatRequest:
         language = work.profile.agent.language
         if not self.sources:
-            raise Invalid("nothing is left of what was to be summarised")
+            raise Invalid("the lines to summarise no longer exist")
         system = summary_rules(work.profile.soul.persona_name, language)
         draft = self.draft
         about = self.stretch.key or f"{draft.since:%Y-%m-%d %H:%M} – {draft.until:%Y-%m-%d %H:%M}"
@@ -179,13 +179,13 @@ class PendingSummary:
             told = {"title": title, "text": text, "model": model, "turn_id": turn.id}
             made = Summary.model_validate(self.draft.model_dump() | told)
         except (ValueError, ValidationError) as error:
-            why = "the summary has characters that cannot be kept"
+            why = "the summary has invalid characters"
             why = why if isinstance(error, ValidationError) else str(error)
             self.failed(work, TurnStatus.FAILED, (result,), turn, why)
             return
         now = PendingSummary.of(work.runtime, work.turn, work.profile.agent, work.session)
         if now.sources != self.sources:
-            why = "what it tells of was changed meanwhile"
+            why = "the summarised lines were changed concurrently"
             self.failed(work, TurnStatus.FAILED, (result,), turn, why)
             return
         done = turn.replaced(status=TurnStatus.COMPLETED)
@@ -223,7 +223,10 @@ class PendingSummary:
             except Changed:
                 continue
             return
-        raise Unavailable(f"the summaries of {work.turn.agent_id!r} change all the time")
+        raise Unavailable(
+            f"concurrent updates to the summaries of agent {work.turn.agent_id!r}; retries "
+            "exhausted"
+        )
 
     def _kept(self, work: TurnWork, made: Summary) -> tuple[Document, ...]:
         """The summary under the next number, and what it moves on; nothing if it came too late."""

@@ -84,7 +84,7 @@ def build_model_request(
     fixed += trigger.tokens if trigger else 0
     if fixed > most:
         raise Invalid(
-            f"model {info.name!r} takes {most} tokens; this turn needs about {fixed}",
+            f"model {info.name!r} accepts {most} tokens; this turn needs about {fixed}",
             cure="choose a model with a larger input limit, or send less at once",
         )
     room = round((water - fixed) * share)

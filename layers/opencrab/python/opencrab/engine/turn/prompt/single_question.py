@@ -15,7 +15,7 @@ def single_question_request(
     most, needed = input_token_limit(info, output), estimated_tokens(system + question)
     if needed > most:
         raise Invalid(
-            f"model {info.name!r} takes {most} tokens; this needs about {needed}",
+            f"model {info.name!r} accepts {most} tokens; this request needs about {needed}",
             cure="choose a model with a larger input limit for `analysis`",
         )
     return ChatRequest(

@@ -41,7 +41,7 @@ def with_traits(soul: dict[str, Any], text: str) -> dict[str, Any]:
             place = _PLACE_OF[name]
             changed[place] = {**(changed.get(place) or {}), name: number}
         elif number is not None:
-            raise _invalid(f"there is no number {name!r}", name)
+            raise _invalid(f"there is no numeric trait {name!r}", name)
         else:
             changed.setdefault("custom_traits", {})[name] = value
     return changed

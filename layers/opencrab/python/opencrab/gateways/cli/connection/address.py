@@ -47,9 +47,7 @@ def find_address(*, data: Path, url: str | None = None, key: str | None = None) 
     if address.key is None and (address.is_here or (known and place == _validate_url(known))):
         address = ServerAddress(place, _content(data / "owner.key") or None)
     if address.key and not _KEY.fullmatch(address.key):
-        raise Invalid(
-            "the API key has characters that no key has", field="key", cure="copy it again"
-        )
+        raise Invalid("the API key contains invalid characters", field="key", cure="copy it again")
     return address
 
 
@@ -61,7 +59,7 @@ def _validate_url(url: str) -> str:
     except ValueError:
         valid = False
     if not valid or any(character.isspace() for character in url):
-        message = f"{url!r} is no address such as {DEFAULT_URL}"
+        message = f"{url!r} is not an address such as {DEFAULT_URL}"
         raise typer.BadParameter(message, param_hint="--url")
     return url
 

@@ -22,7 +22,7 @@ class DamagedExport(Exception):
     """A file that is not what an export left there; nothing was changed in it."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} is not what an export left there")
+        super().__init__(f"{path} was not written by an export")
         self.path = path
 
 

@@ -40,14 +40,14 @@ class AnswerCheck(Value):
         try:
             re.compile(text or "")
         except re.error as error:
-            raise ValueError(f"is no regular expression: {error}") from None
+            raise ValueError(f"is not a valid regular expression: {error}") from None
         return text
 
     @model_validator(mode="after")
     def _is_one(self) -> "AnswerCheck":
         kinds = (self.number, self.contains, self.lacks, self.regex)
         if sum(kind is not None for kind in kinds) != 1:
-            raise ValueError("name one of number, contains, lacks and regex")
+            raise ValueError("use one of number, contains, lacks and regex")
         return self
 
     def holds(self, answer: str, name: str) -> bool:
@@ -101,7 +101,7 @@ def read_tasks(path: Path) -> tuple[TrialTask, ...]:
     except OSError as error:
         raise Invalid(f"{str(path)!r} cannot be read: {error.strerror}", field="tasks") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise Invalid(f"{str(path)!r} is no TOML: {error}", field="tasks") from None
+        raise Invalid(f"{str(path)!r} is not valid TOML: {error}", field="tasks") from None
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))

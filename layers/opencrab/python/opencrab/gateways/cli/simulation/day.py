@@ -36,7 +36,9 @@ def simulate(
     from opencrab.domain.value import Language
 
     if terminal.options.simulation is None:
-        raise Unavailable("this program cannot simulate", cure="install OpenCrab whole")
+        raise Unavailable(
+            "the simulator is not installed", cure="install the full OpenCrab package"
+        )
     language = Language(terminal.options.language.for_agents)
     found = terminal.options.simulation(agents, hours, seed, language)
     terminal.show(found.model_dump(mode="json"), _tell)

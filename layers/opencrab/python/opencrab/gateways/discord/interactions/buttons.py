@@ -119,7 +119,7 @@ def _close(asked: AgentQuery, shown: Shown, approval_id: str, outcome: str) -> N
     except Unavailable:
         raise
     except OpenCrabError as error:
-        log.warning("a question's message stays as it is: %s", error.message)
+        log.warning("keeping the approval message unchanged: %s", error.message)
 
 
 def _feedback(asked: AgentQuery, turn_id: str, thumbs: Thumbs) -> Payload | None:

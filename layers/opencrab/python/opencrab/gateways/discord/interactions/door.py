@@ -109,7 +109,7 @@ class Door:
                 return DoorResponse(200, {"type": acks.PONG})
             interaction = _interaction(kind, sent)
         except (ValueError, RecursionError):
-            return _refusal(400, "the body is no JSON")
+            return _refusal(400, "the body is not JSON")
         except _NotOne as error:
             return _refusal(400, str(error))
         return self._answered(interaction, text)
@@ -134,7 +134,7 @@ class Door:
         if interaction.kind == acks.COMPONENT and custom_id.startswith(acks.STEER):
             return DoorResponse(200, acks.steering_form(custom_id, interaction.locale))
         if interaction.id in self._taken:
-            return _refusal(409, "this interaction was taken before")
+            return _refusal(409, "this interaction was already accepted")
         return self._kept(interaction, text)
 
     def _kept(self, interaction: DoorInteraction, text: str) -> DoorResponse:
@@ -143,14 +143,18 @@ class Door:
         try:
             self._send(said, group=interaction.group, deduplication=interaction.id)
         except OpenCrabError as error:
-            log.error("an interaction was not kept: id=%s, error=%s", interaction.id, error)  # noqa: TRY400 - what failed is named
+            log.error("interaction could not be queued: id=%s, error=%s", interaction.id, error)  # noqa: TRY400 - what failed is named
             return DoorResponse(200, acks.not_taken(interaction.locale))
         self._remember(interaction.id)
         acknowledgement = _acknowledgement(interaction)
         try:
             self._acknowledge(interaction.id, interaction.token, acknowledgement)
         except OpenCrabError as error:
-            log.warning("acknowledged by the answer: id=%s, error=%s", interaction.id, error)
+            log.warning(
+                "interaction acknowledged in the HTTP response: id=%s, error=%s",
+                interaction.id,
+                error,
+            )
             return DoorResponse(200, acknowledgement)
         return DoorResponse(202)
 
@@ -167,7 +171,7 @@ class Door:
         try:
             known = self._choices()
         except OpenCrabError as error:
-            log.warning("no choices: id=%s, error=%s", interaction.id, error)
+            log.warning("autocomplete failed: id=%s, error=%s", interaction.id, error)
             return []
         if not isinstance(known, dict) or not _is_admitted(known.get("guilds"), interaction.guild):
             return []
@@ -239,7 +243,7 @@ def _validate_field(
     value: Any, what: str, letters: frozenset[str] = _DIGITS, longest: int = _ID_LENGTH
 ) -> str:
     if not _is_made_of(letters, value, longest):
-        raise _NotOne(f"the {what} is missing or of another form")
+        raise _NotOne(f"the {what} is missing or malformed")
     return str(value)
 
 

@@ -75,9 +75,9 @@ def parse_interaction(body: str) -> Interaction:
     try:
         raw = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise Invalid("an interaction that is no JSON") from error
+        raise Invalid("the interaction is not JSON") from error
     if not isinstance(raw, dict):
-        raise Invalid("an interaction that is no object")
+        raise Invalid("the interaction is not a JSON object")
     data = _object(raw, "data")
     try:
         kind = Kind(raw.get("type", 0))
@@ -95,7 +95,7 @@ def parse_interaction(body: str) -> Interaction:
             reply=_reply(raw, kind, person),
         )
     except (ValidationError, ValueError, TypeError) as error:
-        raise Invalid("an interaction of unknown form") from error
+        raise Invalid("malformed interaction") from error
 
 
 def plain_words(text: str) -> str:
@@ -122,7 +122,7 @@ def _person(raw: Raw) -> Person:
     """Who did it: a member of a server, or somebody in private, and never both."""
     member, user = _object(raw, "member"), _object(raw, "user")
     if bool(member) == bool(user):
-        raise ValueError("it comes from nobody, or from two at once")
+        raise ValueError("the interaction must have either a member or a user")
     return _somebody(_object(member, "user") if member else user, member)
 
 

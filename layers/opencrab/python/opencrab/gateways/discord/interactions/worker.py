@@ -79,13 +79,13 @@ def handle_interaction(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
     except Invalid as error:
         return _bury_delivery(queue, delivery, error.message)
     if discord is None or queue is None:
-        return _bury_delivery(queue, delivery, "Discord is switched off here")
+        return _bury_delivery(queue, delivery, "Discord is disabled")
     if delivery.count > TRIES:
         return _given_up(runtime, discord, queue, interaction, delivery)
     try:
         _answer_interaction(runtime, discord, interaction)
     except Unavailable as error:
-        log.warning("an interaction must wait: %s", error.message)
+        log.warning("interaction deferred: %s", error.message)
         if delivery.count >= TRIES:
             return _given_up(runtime, discord, queue, interaction, delivery)
         queue.continue_later(delivery.receipt, _BACKOFF_SECONDS**delivery.count)
@@ -95,7 +95,7 @@ def handle_interaction(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
 
 def _bury_delivery(queue: Queue | None, delivery: Delivery, why: str) -> MessageOutcome:
     """Keep what cannot be worked on for whoever looks after the installation."""
-    log.warning("an interaction is put aside: %s", why)
+    log.warning("interaction dead-lettered: %s", why)
     if queue is not None:
         queue.dead_letter(delivery.body, group=delivery.group, reason=why)
     return MessageOutcome.FINISHED
@@ -151,11 +151,11 @@ def _send(
     except Unavailable:
         raise
     except Invalid as error:
-        log.warning("Discord does not take an answer: %s", error.message)
+        log.warning("Discord rejected a reply: %s", error.message)
         with suppress(OpenCrabError):
             _send_reply(facts, clock, discord, interaction, _apology(interaction))
     except OpenCrabError as error:
-        log.warning("an interaction can be answered no more: %s", error.message)
+        log.warning("interaction can no longer be answered: %s", error.message)
 
 
 def _send_reply(
@@ -183,7 +183,7 @@ def _whisper(
         facts.commit(mark.removed())
         raise
     except Unavailable as error:
-        log.warning("nobody knows whether a button was answered: %s", error.message)
+        log.warning("outcome of a button reply is unknown: %s", error.message)
 
 
 def _given_up(
@@ -192,7 +192,7 @@ def _given_up(
     """Tell whoever asked, and keep a copy for whoever looks after the installation."""
     with suppress(OpenCrabError):
         _send_reply(runtime.home.facts, runtime.clock, discord, interaction, _apology(interaction))
-    reason = f"could not be done in {delivery.count} deliveries"
+    reason = f"failed after {delivery.count} deliveries"
     queue.dead_letter(delivery.body, group=delivery.group, reason=reason)
     return MessageOutcome.FINISHED
 

@@ -81,9 +81,9 @@ def revoke_key(api: Api, _caller: Owner, key_id: Id) -> KeyView:
     owners = {key.id for key in keys if key.scope is Scope.OWNER and key.revoked_at is None}
     if owners == {key_id}:
         raise Conflict(
-            "this is the last owner key; without it nobody could make another",
+            "this is the last owner key; it cannot be revoked",
             field="key_id",
-            cure="make another owner key first",
+            cure="create another owner key first",
         )
     return KeyView.of(api.runtime.home.keys.revoke(key_id, api.runtime.clock.now()))
 
@@ -93,5 +93,6 @@ def _unknown_outcome() -> NewKeyView:
         "an earlier request with this Idempotency-Key has not finished; its secret is lost if it "
         "never does",
         field="Idempotency-Key",
-        cure="look at the list of keys, revoke what you do not know, and use a new key",
+        cure="list the API keys, revoke the ones that you do not know, and use a new "
+        "Idempotency-Key",
     )

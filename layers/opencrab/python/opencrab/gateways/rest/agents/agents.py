@@ -158,7 +158,7 @@ def patch_agent(
     """Change the given settings of an agent; status wakes it or sends it to sleep."""
     if body.status is AgentStatus.RETIRED:
         raise Invalid(
-            "status: retiring is for good", field="status", cure="use DELETE to retire an agent"
+            "status: retiring is permanent", field="status", cure="use DELETE to retire an agent"
         )
     return _view_with_etag(
         edit.response, save_changes(api.runtime, agent_id, edit.version, body.changes())

@@ -45,7 +45,7 @@ class LlmConfigPut(Value, defer_build=False):
     @model_validator(mode="after")
     def _distinct(self) -> "LlmConfigPut":
         if self.selectable and len(set(self.selectable)) != len(self.selectable):
-            raise ValueError("selectable must be distinct: name each alias once")
+            raise ValueError("selectable must be distinct: list each alias once")
         return self
 
     @property

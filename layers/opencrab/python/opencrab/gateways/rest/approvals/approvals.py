@@ -189,7 +189,7 @@ def link_approval(
     if approval.state is not ApprovalState.PENDING:
         raise Conflict(
             f"approval {approval_id!r} is {approval.state.value} already",
-            cure="nothing is left to decide",
+            cure="read it to see who decided and why",
         )
     agent = runtime.home.agents.get(approval.agent_id).agent
     approvals.require_approval_delegate(approval, agent, _decider(caller))

@@ -51,9 +51,9 @@ def create_grant(
     """Let so many calls run unasked until a time; a turn with words from outside asks anyway."""
     if Impact.SPEECH in body.impacts:
         raise Invalid(
-            "no leave is needed to speak, nor can it be given",
+            "impact speech needs no grant and cannot be granted",
             field="impacts",
-            cure="name read, self, shared or external",
+            cure="use read, self, shared or external",
         )
 
     def make() -> GrantView:

@@ -71,4 +71,4 @@ def _kind(name: str) -> LineKind:
         return LineKind(name)
     except ValueError:
         known = ", ".join(LineKind)
-        raise Invalid("this is no kind of line", field="kinds", cure=f"use {known}") from None
+        raise Invalid("unknown kind of line", field="kinds", cure=f"use {known}") from None

@@ -50,7 +50,7 @@ class NewMessage(Value, defer_build=False):
     @model_validator(mode="after")
     def _says_something(self) -> "NewMessage":
         if not self.content:
-            raise ValueError("text is missing: write something")
+            raise ValueError("text is blank: write text")
         return self
 
     @property
@@ -157,7 +157,7 @@ def wanted_wait(prefer: str | None) -> int | None:
                 raise Invalid(
                     "wait must be a whole number of seconds",
                     field="Prefer",
-                    cure="send `Prefer: wait=25`, or leave it out",
+                    cure="send `Prefer: wait=25`, or omit it",
                 )
             return min(int(value), LONGEST_WAIT)
     return None
@@ -179,7 +179,7 @@ def _admit(
         )
     except ValidationError as error:
         raise Invalid(
-            "text and parts together are too much for one message",
+            "text and parts exceed the limit of one message",
             field="parts",
             cure=f"send at most {PARTS} parts and {MESSAGE_BYTES} bytes of text in all",
         ) from error

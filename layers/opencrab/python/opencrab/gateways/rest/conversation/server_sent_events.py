@@ -181,9 +181,9 @@ def sequence_of(event_id: str) -> int:
     """The sequence that a Last-Event-ID names; raises Invalid."""
     if not (event_id.isascii() and event_id.isdecimal() and len(event_id) <= len(str(LAST))):
         raise Invalid(
-            "this is no id of an event of ours",
+            "invalid event ID",
             field="Last-Event-ID",
-            cure="send the id of the last event you saw, or leave it out",
+            cure="send the ID of the last event that you received, or omit it",
         )
     return min(int(event_id), LAST)
 

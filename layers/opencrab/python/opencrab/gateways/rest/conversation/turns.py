@@ -96,5 +96,5 @@ def _decided_before(journal: Journal, caller: Caller, turn_id: str, *, approved:
     decisions = [item for item in recorded.records if isinstance(item, ApprovalDecision)]
     wanted = (caller.principal.id, approved)
     if not decisions or (decisions[-1].by, decisions[-1].approved) != wanted:
-        raise Conflict(f"turn {turn_id!r} does not wait for an approval")
+        raise Conflict(f"turn {turn_id!r} is not waiting for an approval")
     return TurnView.of(recorded.turn)

@@ -150,7 +150,7 @@ class OpenSocket:
                 return None, ""
             text = message.get("text")
             if text is None:
-                return _BYTES, "binary frames say nothing here"
+                return _BYTES, "binary frames are not supported"
             if len(text.encode(errors="replace")) > FRAME_BYTES:
                 return _LARGE, f"a frame has at most {FRAME_BYTES} bytes"
             ended = await self._speak(lambda said=text: self._conversation.hear(said))
@@ -179,7 +179,7 @@ class OpenSocket:
             code = _LATER if isinstance(error, Unavailable) else _REFUSED
             return code, f"{error.code}: {error.message}"
         except TimeoutError:
-            return _LATER, "you take nothing"
+            return _LATER, "the client does not read its messages"
         except WebSocketDisconnect:
             return None, ""
         return None
@@ -203,7 +203,7 @@ class OpenSocket:
 def _enter(websocket: WebSocket) -> SocketConversation:
     found: Talk | None = getattr(websocket.app.state, "talk", None)
     if found is None:
-        raise NotFound("there is no WebSocket here", cure="set gateway.websocket.enabled to true")
+        raise NotFound("WebSocket is disabled", cure="set gateway.websocket.enabled to true")
     headers: dict[str, str] = {}
     for name, text in websocket.headers.items():
         # A header that came twice is neither the one nor the other.

@@ -24,8 +24,6 @@ async def interact(request: Request) -> Response:
     """Answer one interaction."""
     answer = cast("Interactions | None", request.app.state.interactions)
     if answer is None:
-        raise NotFound(
-            "Discord is not switched on here", cure="set gateway.discord.enabled and its public_key"
-        )
+        raise NotFound("Discord is disabled", cure="set gateway.discord.enabled and its public_key")
     status, content = await run_in_threadpool(answer, request.headers, await request.body())
     return Response(content, status, media_type="application/json" if content else None)

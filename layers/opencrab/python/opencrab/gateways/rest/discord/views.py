@@ -39,7 +39,7 @@ class PresencePut(Value, defer_build=False):
     @classmethod
     def _each_channel_once(cls, spots: tuple[Spot, ...]) -> tuple[Spot, ...]:
         if len({spot.channel_id for spot in spots}) < len(spots):
-            raise ValueError("the same channel twice: name each once")
+            raise ValueError("the same channel twice: list each once")
         return spots
 
 

@@ -36,7 +36,7 @@ router = routes_below("/api/agents/{agent_id}/tasks", "tasks")
 
 def _not_blank(text: str) -> str:
     if not text.strip():
-        raise ValueError("has no word in it: write something")
+        raise ValueError("is blank: write text")
     return text
 
 
@@ -106,9 +106,9 @@ async def _order(
     goal_id = goal_id_of(task_id)
     if task_id != goal_id:
         raise Invalid(
-            "a single task cannot be changed, only all of its goal",
+            "a single task cannot be changed, only its whole goal",
             field="task_id",
-            cure=f"name the goal, {goal_id}",
+            cure=f"use the goal, {goal_id}",
         )
     return TaskCommand(api.runtime, caller, agent_id, task_id, once)
 
@@ -173,9 +173,7 @@ def discard_task(order: Ordered, body: Strict[Reason] | None = None) -> Response
 
     def act() -> Goal:
         if goal_summary(order.runtime.home.journal, order.goal()).status is Standing.ACTIVE:
-            raise Conflict(
-                f"{order.task_id} is being carried out", cure="pause it first, or cancel it"
-            )
+            raise Conflict(f"{order.task_id} is running", cure="pause it first, or cancel it")
         return order.cancel(wish.reason)
 
     return order.answer(wish, act)

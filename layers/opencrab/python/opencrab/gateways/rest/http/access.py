@@ -76,7 +76,7 @@ def secret_in(headers: Iterable[tuple[bytes, bytes]]) -> str:
     scheme, _, secret = found[0].partition(b" ")
     secret = secret.strip()
     if len(found) > 1 or scheme.lower() != b"bearer" or not secret or b" " in secret:
-        message = "the Authorization header is not of the form `Bearer <key>`"
+        message = "the Authorization header must be `Bearer <key>`"
         raise Unauthenticated(message, field="Authorization", cure=_CURE)
     return secret.decode("latin-1")
 

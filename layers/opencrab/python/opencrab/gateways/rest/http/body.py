@@ -94,7 +94,7 @@ def strict_json(content: bytes) -> Any:
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise Invalid(
-            f"the body is not JSON: it goes wrong at {place}", field="body", cure="correct it there"
+            f"the body is not JSON: syntax error at {place}", field="body", cure="correct it there"
         ) from None
     except ValueError:
         raise Invalid(
@@ -223,11 +223,11 @@ def _unusual(value: Any) -> Invalid:
     try:
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except UnicodeEncodeError:
-        return Invalid(
-            "the body contains half a character (a lone surrogate)", field="body", cure="remove it"
-        )
+        return Invalid("the body contains an unpaired surrogate", field="body", cure="remove it")
     except ValueError:
-        return Invalid("the body has a number beyond all limits", field="body", cure="shorten it")
+        return Invalid(
+            "the body has a number that is out of range", field="body", cure="shorten it"
+        )
     except RecursionError:
         return _too_deep()
     return _too_deep()
@@ -235,7 +235,9 @@ def _unusual(value: Any) -> Invalid:
 
 def _too_deep() -> Invalid:
     return Invalid(
-        f"the body is nested more than {JSON_DEPTH} deep", field="body", cure="make it flatter"
+        f"the body is nested more than {JSON_DEPTH} levels deep",
+        field="body",
+        cure="reduce the nesting",
     )
 
 

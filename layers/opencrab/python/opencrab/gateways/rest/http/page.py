@@ -104,12 +104,12 @@ def sequence_in(listing: str, cursor: str | None) -> int | None:
 
 def unknown_place() -> Invalid:
     """What is raised for a cursor of this list to a place that there is not."""
-    return Invalid("this cursor is not one of this list", field="cursor", cure="begin again")
+    return Invalid("invalid cursor for this list", field="cursor", cure="start from the first page")
 
 
 def _unknown_cursor() -> Invalid:
     return Invalid(
-        "this cursor is not one of this list",
+        "invalid cursor for this list",
         field="cursor",
-        cure="use next_cursor of the page before, or leave it out to begin again",
+        cure="use next_cursor of the previous page, or omit it to start from the first page",
     )

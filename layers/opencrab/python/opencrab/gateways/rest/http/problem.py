@@ -123,7 +123,7 @@ def of_status(status: int, headers: Mapping[str, str] | None = None) -> Response
 
 def of_unexpected() -> Response:
     """An error that nobody expected; what it was is in the log only."""
-    detail = "something went wrong on our side, and it was logged"
+    detail = "internal error; details were logged"
     cure = "try again; if it happens again, tell the operator when"
     return _answer(_problem(500, detail, "internal", None, cure), {})
 

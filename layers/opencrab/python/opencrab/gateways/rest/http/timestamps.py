@@ -12,7 +12,7 @@ def _in_utc(moment: datetime) -> datetime:
     if moment.tzinfo is None:
         raise ValueError("has no time zone: write it as 2026-02-17T09:00:00Z")
     if moment.year in {_EARLIEST, _LATEST}:
-        raise ValueError("is beyond all calendars: name a year from 2 to 9998")
+        raise ValueError("is out of range: use a year from 2 to 9998")
     return moment.astimezone(UTC)
 
 

@@ -81,7 +81,7 @@ def _place(cursor: str | None) -> str:
     try:
         return place_in(LISTING, cursor) or ""
     except Invalid as error:
-        cure = f"use the header {NEXT} of the page before, or leave it out to begin again"
+        cure = f"use the header {NEXT} of the previous page, or omit it to start from the beginning"
         raise Invalid(error.message, field="after", cure=cure) from None
 
 

@@ -77,6 +77,6 @@ def _require_part(home: Home, caller: Caller, turn_id: str) -> None:
     if home.sessions.get(turn.session_id).created_by != who:
         raise Refused(
             "only the key whose message started a turn, one that opened its session, or an owner"
-            " key may say what to think of it",
+            " key may send feedback on it",
             cure="use that key, or one with scope owner",
         )

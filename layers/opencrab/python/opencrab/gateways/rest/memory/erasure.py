@@ -37,15 +37,15 @@ class ForgetWish(Value, defer_build=False):
     def _says_what(self) -> "ForgetWish":
         bounded = self.since is not None or self.until is not None
         if self.scope in _NAMED and self.id is None:
-            raise ValueError(f"it does not say which {self.scope}: send its id")
+            raise ValueError(f"the id of the {self.scope} is missing: send id")
         if self.scope not in _NAMED and self.id is not None:
-            raise ValueError(f"{self.scope} has no id: leave it out")
+            raise ValueError(f"{self.scope} takes no id: omit it")
         if self.scope == "period" and not bounded:
-            raise ValueError("a period must begin or end: send since, until or both")
+            raise ValueError("a period needs since or until: send one or both")
         if self.scope != "period" and bounded:
-            raise ValueError("only a period begins and ends: leave since and until out")
+            raise ValueError("since and until are allowed only for a period: omit them")
         if self.since is not None and self.until is not None and self.since >= self.until:
-            raise ValueError("until must come after since: exchange them")
+            raise ValueError("until must come after since: swap them")
         return self
 
     def wish(self) -> Wish:
@@ -112,7 +112,7 @@ def _require_confirmation(agent_id: str, body: ForgetWish) -> Wish:
     """What is wished, by somebody who has said that they mean it."""
     if body.scope == "everything" and body.confirm != agent_id:
         raise Invalid(
-            "forgetting everything is for good, and not confirmed",
+            "erasing everything is permanent and must be confirmed",
             field="confirm",
             cure="send the agent's id as confirm",
         )

@@ -40,7 +40,7 @@ class MemorySearch(Value, defer_build=False):
     @model_validator(mode="after")
     def _is_a_stretch_of_time(self) -> "MemorySearch":
         if self.since is not None and self.until is not None and self.since > self.until:
-            raise ValueError("since is later than until: exchange them")
+            raise ValueError("since is later than until: swap them")
         return self
 
 
@@ -104,7 +104,7 @@ def _run_search(
     home: Home, search: Search, caller: Caller, agent_id: str, body: MemorySearch
 ) -> FoundViews:
     if not body.query.strip():
-        raise Invalid("query is blank", field="query", cure="say what you look for")
+        raise Invalid("query is blank", field="query", cure="give the words to search for")
     query = SearchQuery(
         text=body.query,
         clearance=reading.principal_clearance(caller.principal),

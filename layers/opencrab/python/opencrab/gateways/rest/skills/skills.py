@@ -186,7 +186,7 @@ def approve_skill(
     def act() -> SkillState:
         if version is None and isinstance(keeper.get(skill).skill, AcquiredSkill):
             raise Invalid(
-                "it does not say which version was read",
+                "the version that you read is missing",
                 field="If-Match",
                 cure="send the version that you read",
             )

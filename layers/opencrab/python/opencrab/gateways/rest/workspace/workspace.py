@@ -157,7 +157,7 @@ def list_file_versions(api: Api, _caller: Reader, agent_id: Id, path: str) -> Ve
     found = api.runtime.home.files.versions(agent_id, path)
     if not found:
         raise NotFound(
-            f"nothing is kept of a file {path!r}", field="path", cure="list the workspace"
+            f"there is no stored version of file {path!r}", field="path", cure="list the workspace"
         )
     return VersionsView(path=path, items=tuple(map(VersionView.of, found)))
 
@@ -166,7 +166,7 @@ def _condition(if_match: str | None, if_none_match: str | None) -> str | None:
     if if_none_match is not None:
         if if_none_match.strip() != "*" or if_match is not None:
             raise Invalid(
-                "If-None-Match takes only *, and not together with If-Match",
+                "If-None-Match accepts only *, and not together with If-Match",
                 field="If-None-Match",
                 cure="send `If-None-Match: *` alone to create, If-Match alone to replace",
             )
