@@ -100,7 +100,7 @@ def test_a_list_is_sorted_and_stays_below_its_folder(files: Files) -> None:
 
 def test_a_new_file_can_be_demanded(files: Files) -> None:
     files.write("mika", "a", b"1", condition=ABSENT)
-    with pytest.raises(Conflict, match="'a' is another one now"):
+    with pytest.raises(Conflict, match="'a' was replaced"):
         files.write("mika", "a", b"2", condition=ABSENT)
     assert files.read("mika", "a")[1] == b"1"
 
@@ -348,7 +348,7 @@ def test_what_is_kept_counts_for_no_quota(files: Files) -> None:
 def test_a_deletion_can_demand_the_version_that_it_takes_away(files: Files) -> None:
     first = files.write("mika", "a", b"1")
     second = files.write("mika", "a", b"2")
-    with pytest.raises(Conflict, match="'a' is another one now"):
+    with pytest.raises(Conflict, match="'a' was replaced"):
         files.delete("mika", "a", condition=first.version)
     assert files.info("mika", "a") == second
     files.delete("mika", "a", condition=second.version)

@@ -105,7 +105,7 @@ def _json(body: bytes) -> Any:
     try:
         return json.loads(body.decode())
     except ValueError as error:
-        told = f"the body is no JSON: {error}"
+        told = f"the body is not JSON: {error}"
         raise Refusal(400, 50109, complaint=told) from None
 
 

@@ -174,7 +174,7 @@ def test_when_the_chain_becomes_shorter_in_the_middle_of_a_step_the_turn_ends_an
     house.provider.routing = ROUTING.replaced(fallback=())
     (turn,) = done(house, *turns, seconds=8)
     assert turn.status is TurnStatus.FAILED
-    assert "was changed meanwhile" in house.lines(LineKind.SYSTEM)[-1].text
+    assert "was changed concurrently" in house.lines(LineKind.SYSTEM)[-1].text
 
 
 def test_preferences_that_changed_are_taken_over_before_the_next_call(house: House) -> None:

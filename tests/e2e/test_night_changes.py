@@ -127,7 +127,7 @@ def test_an_owner_follows_a_proposal_and_the_night_watches_over_it(home: House) 
     assert made.evidence["proposed_by"] == "daily-2026-01-05"
     assert mind(home).mixes[0].weights == {"cheap": 1.0}
     assert find_followed_proposal(home.runtime, "crab", proposed.id, "owner") == made
-    with pytest.raises(Conflict, match="applied, and not proposed"):
+    with pytest.raises(Conflict, match="applied, not proposed"):
         follow_proposal(home.runtime, "crab", proposed.id, "owner")
     home.clock.advance(86_400)
     lived(home, 60, good=False, model="cheap")

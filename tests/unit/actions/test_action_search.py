@@ -102,5 +102,5 @@ def test_one_answer_is_never_too_large(mika: Desk) -> None:
 def test_use_action_is_unwrapped_before_it_runs_or_is_a_mistake(mika: Desk) -> None:
     result = mika.do("use_action", name="fly", arguments={"to": "月"})
     assert result.error == (
-        "'fly' cannot be used through use_action: find_actions tells what there is"
+        "'fly' cannot be used through use_action: find_actions lists the actions"
     )

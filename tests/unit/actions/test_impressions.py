@@ -89,7 +89,7 @@ def test_of_two_at_once_one_is_told_to_look_again(mika: Desk) -> None:
 
 
 def test_no_words_are_no_impression(mika: Desk) -> None:
-    assert "there is no impression" in str(mika.do("update_impression", target_id="ken").error)
+    assert "the impression is empty" in str(mika.do("update_impression", target_id="ken").error)
 
 
 @pytest.mark.parametrize("target", ["", "a b", "../x", "健", "x" * 65])

@@ -51,4 +51,4 @@ def test_the_function_refuses_what_is_no_message_and_keeps_nothing(
         receive = world_receiver()
         record = {"messageId": "m1", "body": '{"detail": {"envelope": "eA=="}}'}
         assert receive({"Records": [record]}, None) == {"batchItemFailures": []}
-    assert "a world's message was refused: id=m1, code=invalid" in capsys.readouterr().out
+    assert "world message rejected: id=m1, code=invalid" in capsys.readouterr().out

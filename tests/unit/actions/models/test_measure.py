@@ -57,7 +57,7 @@ def test_an_answer_can_be_named_and_is_judged_once(mika: Office) -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"quality_score": 7}, "quality_score is 7, and goes from 0 to 1"),
+        ({"quality_score": 7}, "quality_score is 7; it must be from 0 to 1"),
         ({"quality_score": -0.1}, "from 0 to 1"),
         ({"better_model_suggestion": "secret"}, "smart, fast"),
         ({"better_model_suggestion": "openai:gpt"}, "smart, fast"),

@@ -143,7 +143,7 @@ def test_a_template_that_is_not_there_is_answered_with_those_that_are(vault: Lib
     assert "name a note" in vault.error(
         "apply_template", template_name="meeting", target_note="templates/自作"
     )
-    assert "templates are no notes" in vault.error(
+    assert "templates are not notes" in vault.error(
         "rename_note", path="templates/自作", new_path="y"
     )
     vault.data("update_note", path="templates/自作", content="y", append=True)

@@ -122,7 +122,7 @@ def test_a_disk_that_takes_few_bytes_at_a_time_gets_them_all(tmp_path: Path) -> 
         (errno.EDQUOT, Unavailable, "disk full"),
         (errno.EACCES, Unavailable, "no permission"),
         (errno.EROFS, Unavailable, "no permission"),
-        (errno.ENAMETOOLONG, Invalid, "cannot take this name"),
+        (errno.ENAMETOOLONG, Invalid, "cannot use this name"),
         (errno.EIO, Unavailable, "does not work"),
     ],
 )

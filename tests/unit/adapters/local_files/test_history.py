@@ -99,7 +99,7 @@ def test_a_link_among_the_older_contents_is_not_followed(tmp_path: Path) -> None
     place.unlink()
     (tmp_path / "secret").write_bytes(b"1")
     place.symlink_to(tmp_path / "secret")
-    with pytest.raises(Invalid, match="cannot take this name"):
+    with pytest.raises(Invalid, match="cannot use this name"):
         files.read_version("mika", "a", first.version)
 
 

@@ -292,7 +292,7 @@ def test_the_model_for_embeddings_is_that_of_the_use() -> None:
     for name, told in (("anthropic:x", "no embeddings"), ("scripted", "no embeddings")):
         with pytest.raises(Invalid, match=told):
             models.embedder(name)
-    with pytest.raises(Invalid, match="no model makes embeddings"):
+    with pytest.raises(Invalid, match="no embedding model is configured"):
         models_and_transport()[0].embedder(None)
 
 

@@ -150,7 +150,7 @@ def test_a_crash_at_any_call_of_a_beat_loses_and_doubles_no_turn(
 def test_a_message_that_names_no_beat_is_buried(house: House, body: object) -> None:
     assert deliver_heartbeat(house.runtime, told(body)) is MessageOutcome.FINISHED
     ((buried, reason),) = house.home.beats.list_dead_letters(5)
-    assert (buried, reason) == (told(body).body, "a message of unknown form")
+    assert (buried, reason) == (told(body).body, "malformed heartbeat message")
 
 
 def test_early_beats_wait_and_late_repeated_future_and_foreign_ones_are_dropped(

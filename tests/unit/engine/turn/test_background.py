@@ -40,7 +40,7 @@ def test_a_turn_that_no_job_serves_ends_as_failed_and_is_kept(tmp_path: Path) ->
     carried(made, jobs=True)
     carried(made, jobs=False)
     ((_, reason),) = made.home.compactions.list_dead_letters(10)
-    assert "no background job serves turn" in reason
+    assert "no background job handles turn" in reason
     assert not summaries(made)
     made.close()
 

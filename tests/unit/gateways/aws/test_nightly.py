@@ -111,7 +111,7 @@ def test_what_is_sent_is_done_at_once_and_never_again(night: Night) -> None:
     assert night.run() == NOTHING | {"sent": 3, "prices": 7, "done": 3}
     assert sorted(night.ran) == ["hana", "ken", "mika"]
     (told,) = night.function.log()
-    assert told["message"] == "nights: sent=3, reviews=0, prices=7, done=3, later=0, failed=0"
+    assert told["message"] == "nightly runs: sent=3, reviews=0, prices=7, done=3, later=0, failed=0"
     night.function.house.clock.advance(VISIBILITY_SECONDS + 1)
     assert night.run() == NOTHING
 

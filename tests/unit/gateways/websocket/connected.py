@@ -35,7 +35,7 @@ class Sockets:
 
     def send(self, connection_id: str, text: str) -> None:
         if connection_id in self.gone:
-            raise NotFound("this connection is gone")
+            raise NotFound("the connection is closed")
         if connection_id in self.stuck:
             raise Unavailable("it takes nothing")
         self.sent.setdefault(connection_id, []).append(json.loads(text))

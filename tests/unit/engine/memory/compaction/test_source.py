@@ -1,4 +1,4 @@
-"""Days and months are told of from their parts, and nothing is kept that was changed meanwhile."""
+"""Days and months are told of from their parts, and nothing is kept that was changed concurrently."""
 
 from datetime import timedelta
 from pathlib import Path

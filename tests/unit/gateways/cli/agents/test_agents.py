@@ -117,7 +117,7 @@ def test_a_wrong_trait_is_named_and_nothing_is_created(program: Program, server:
     refused = program.run("agents", "create", "--name", "Ada", "--traits", "opennes=1")
     assert (refused.code, refused.out) == (1, "")
     assert refused.err.splitlines() == [
-        "opencrab: there is no number 'opennes' (traits)",
+        "opencrab: there is no numeric trait 'opennes' (traits)",
         "  → did you mean openness?",
     ]
     assert server.requests == []

@@ -48,12 +48,12 @@ def test_every_number_of_a_soul_can_be_set(values: dict[str, float]) -> None:
 @pytest.mark.parametrize(
     ("text", "message", "cure"),
     [
-        ("openness", "'openness' is not of the form name=value", "openness"),
+        ("openness", "'openness' must be name=value", "openness"),
         ("=1", "'=1' is not of the form", "openness"),
         ("openness=", "is not of the form", "openness"),
         ("openness=very", "openness must be a number, not 'very'", "openness"),
-        ("opennes=0.5", "there is no number 'opennes'", "did you mean openness?"),
-        ("開放性=0.5", "there is no number '開放性'", "openness, conscientiousness"),
+        ("opennes=0.5", "there is no numeric trait 'opennes'", "did you mean openness?"),
+        ("開放性=0.5", "there is no numeric trait '開放性'", "openness, conscientiousness"),
     ],
 )
 def test_what_is_no_trait_is_named_with_a_cure(text: str, message: str, cure: str) -> None:

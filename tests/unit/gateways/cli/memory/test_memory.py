@@ -206,7 +206,7 @@ def test_a_memory_is_added_by_words_or_through_a_pipe(
 
 
 def test_what_the_gate_turns_away_is_said_with_its_cure(program: Program, server: Server) -> None:
-    why = problem(422, "content makes more than one claim", cure="save each", field="content")
+    why = problem(422, "content contains more than one claim", cure="save each", field="content")
     server.on(f"POST {PLACE}/curated", why)
     said = program.run("memory", "add", "x")
     assert (said.code, said.out) == (1, "")

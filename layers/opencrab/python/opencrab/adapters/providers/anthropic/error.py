@@ -4,7 +4,7 @@ from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire import refusal
-from opencrab.adapters.providers.wire.lenient import as_mapping, retry_after
+from opencrab.adapters.providers.wire.lenient import as_mapping, retry_after, retry_hint
 from opencrab.adapters.providers.wire.refusal import (
     billed_by,
     body_in,
@@ -51,7 +51,7 @@ _ADVICE = {
         "send less, or use a model with a larger context",
     ),
     Fault.MODEL_GONE: (
-        "{name} does not have the model {model!r} at this address",
+        "{name} does not know the model {model!r} at this address",
         "check the model's name and the provider's base_url",
     ),
     Fault.RATE_LIMITED: ("rate limited by {name} (HTTP {status}){retry}", ""),

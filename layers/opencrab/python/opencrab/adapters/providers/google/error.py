@@ -5,7 +5,13 @@ from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire import refusal
-from opencrab.adapters.providers.wire.lenient import as_label, as_list, as_mapping, duration_seconds
+from opencrab.adapters.providers.wire.lenient import (
+    as_label,
+    as_list,
+    as_mapping,
+    duration_seconds,
+    retry_hint,
+)
 from opencrab.adapters.providers.wire.refusal import by_status, key_place, refusal_of
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed

@@ -11,6 +11,7 @@ from opencrab.adapters.providers.wire.lenient import (
     duration_seconds,
     json_excerpt,
     retry_after,
+    retry_hint,
 )
 from opencrab.adapters.providers.wire.refusal import (
     billed_by,
@@ -89,7 +90,7 @@ _SENTENCES = {
         "send less, or use a model with a larger context",
     ),
     Fault.MODEL_GONE: (
-        "{provider} does not have the model {model} at this address: {told}",
+        "{provider} does not know the model {model} at this address: {told}",
         "check the model's name and the provider's base_url",
     ),
     Fault.BLOCKED: (
