@@ -45,7 +45,9 @@ def _tag(operation: dict[str, Any]) -> str:
 
 
 def _row(route: str, operation: dict[str, Any], language: Language) -> tuple[str, ...]:
-    about = sentence("rest", operation["operationId"], language)
+    about = operation["summary"]
+    if language is Language.JA:
+        about = sentence("rest", operation["operationId"], language)
     if not operation.get("security"):
         about += _OPEN[language]
     given = ", ".join(

@@ -76,11 +76,19 @@ def test_every_action_is_there(language: Language) -> None:
     assert not [name for name in names if f"| `{name}` |" not in page]
 
 
-@pytest.mark.parametrize("name", ["configuration", "pages", "rest", *IN_SECTIONS])
+@pytest.mark.parametrize("name", ["configuration", "pages", *IN_SECTIONS])
 def test_what_only_the_reference_says_is_said_in_both_languages(name: str) -> None:
     for about, said in sentences(name).items():
         assert said.keys() == {language.value for language in Language}, about
         assert all(said.values()), about
+
+
+def test_english_sentences_of_routes_are_their_summaries_and_only_japanese_is_kept_here() -> None:
+    assert {tuple(said) for said in sentences("rest").values()} == {(Language.JA.value,)}
+    english = kept("rest", Language.EN)
+    for route, operation in rest.routes().items():
+        assert f"| `{route}` | {operation['summary']}" in english
+        assert operation["summary"].endswith("."), route
 
 
 def test_nothing_is_described_that_is_not_there() -> None:

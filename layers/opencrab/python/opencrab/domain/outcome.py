@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """How something went."""
+    """Outcome of an experience."""
 
     SUCCESS = "success"
     FAILURE = "failure"

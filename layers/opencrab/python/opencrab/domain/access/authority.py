@@ -6,7 +6,7 @@ from opencrab.domain.access.impact import Impact
 
 
 class Source(StrEnum):
-    """The door that something came in through."""
+    """The gateway through which something arrived."""
 
     REST = "rest"
     WEBSOCKET = "websocket"

@@ -77,7 +77,7 @@ ModelName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+:\S+$", max_le
 
 
 class AgentStatus(StrEnum):
-    """An agent's life: awake, asleep until woken, or gone for good."""
+    """Status of an agent: active, dormant until woken, or retired permanently."""
 
     ACTIVE = "active"
     DORMANT = "dormant"

@@ -29,7 +29,7 @@ Pattern = Annotated[str, StringConstraints(pattern=r"^([a-z][a-z0-9_.]{0,63}\*?|
 
 
 class EventFilter(Value):
-    """Which events are told: by type, of which `world.*` is the beginning, and by source if set."""
+    """Which events an agent receives: by type (`world.*` is a prefix), and by source if set."""
 
     type: Pattern = "*"
     source: Identifier | None = None

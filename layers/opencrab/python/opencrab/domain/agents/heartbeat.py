@@ -93,11 +93,11 @@ class ActiveHours(Value):
 
 
 class Heartbeat(Value):
-    """How an agent lives on its own.
+    """An agent's settings for acting on its own.
 
-    Without `initiative`, or without `instructions`, it does only what others cause: nothing that it
-    would only want itself. What it says of its own accord goes to `channel`, at most once in
-    `cooldown_seconds`. `subscriptions` choose which events it is told of; none are all.
+    Without `initiative`, or without `instructions`, it acts only on outside causes, never on its
+    own goals. Speech of its own goes to `channel`, at most once in `cooldown_seconds`.
+    `subscriptions` choose the events that it receives; an empty list is all.
     """
 
     enabled: bool = True

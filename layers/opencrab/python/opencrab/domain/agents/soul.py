@@ -30,7 +30,7 @@ class SocialStyleName(StrEnum):
 
 
 class SocialStyle(Value):
-    """How one deals with others: asking (-1) to telling (1), reserved (-1) to emotional (1)."""
+    """Social style: asking (-1) to assertive (1), reserved (-1) to emotional (1)."""
 
     assertiveness: Signed = 0.0
     responsiveness: Signed = 0.0
@@ -50,7 +50,7 @@ class SocialStyle(Value):
 
 
 class ThinkingStyle(Value):
-    """How one thinks: a primary and a secondary mode, and free words."""
+    """Thinking style: a primary and a secondary mode, and free text."""
 
     primary: Name = "practical"
     secondary: Name = "analytical"
@@ -58,7 +58,7 @@ class ThinkingStyle(Value):
 
 
 class Drives(Value):
-    """What weighs goals and initiative, each 0..1."""
+    """Weights of goals and initiative, each 0..1."""
 
     risk_tolerance: Unit = 0.5
     collaboration: Unit = 0.5
@@ -132,7 +132,7 @@ _LABELS = {
 class Soul(Value, defer_build=False):
     """The core of a persona: who the agent is, whatever it is asked.
 
-    Without `drives` they follow from the personality; `weights` are those that act.
+    Without `drives` they are derived from the personality; `weights` are the effective ones.
     """
 
     persona_name: Name

@@ -18,7 +18,7 @@ GRANT = "grant"
 
 
 class ApprovalRules(Value):
-    """How an agent's approvals run out: minutes until others may decide, and until they expire.
+    """Deadlines of an agent's approvals: minutes until others may decide, and until they expire.
 
     `delegates` are principals (ids of API keys) who may decide in the owner's place; with
     `escalate_minutes` only after that time, else at once.
@@ -30,7 +30,7 @@ class ApprovalRules(Value):
 
 
 class ApprovalState(StrEnum):
-    """What became of an approval."""
+    """Outcome of an approval."""
 
     PENDING = "pending"
     APPROVED = "approved"

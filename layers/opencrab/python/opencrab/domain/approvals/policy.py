@@ -9,7 +9,7 @@ from opencrab.domain.access.impact import Impact
 
 
 class ApprovalPolicy(StrEnum):
-    """Which impacts run unasked."""
+    """Which impacts run without approval."""
 
     STRICT = "strict"
     GUARDED = "guarded"

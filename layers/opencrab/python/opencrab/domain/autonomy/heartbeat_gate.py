@@ -19,8 +19,8 @@ LOGGED = timedelta(days=35)
 class BeatReason(StrEnum):
     """Why an agent wakes.
 
-    Schedules and the tasks of goals that have begun have times of their own, at which they are
-    admitted without a beat.
+    Schedules and the tasks of goals that have begun have times of their own and start turns without
+    a heartbeat.
     """
 
     MENTION = "mention"

@@ -43,18 +43,18 @@ Rule = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterVali
 
 
 class ScheduleDraft(Value, defer_build=False):
-    """What an owner decides about a schedule.
+    """An owner's settings of a schedule.
 
-    What the agent says goes to the session, or to its own one, and to `channel` where that is set.
+    Speech goes to the session, or to the schedule's own one, and to `channel` if it is set.
     """
 
     name: Name
     when: Rule = Field(description="`@every 5m`, `2h` or `1d`, or five cron fields")
-    zone: Zone = Field(default="UTC", description="whose clocks a cron line goes by")
+    zone: Zone = Field(default="UTC", description="time zone of a cron expression")
     instructions: MessageText
     enabled: bool = True
     session_id: Identifier | None = Field(
-        default=None, description="where it is done; by default in the agent's own session"
+        default=None, description="session in which it runs; by default one of its own"
     )
     channel: Channel | None = None
 
@@ -66,7 +66,7 @@ class ScheduleDraft(Value, defer_build=False):
 
 
 class WhyOff(StrEnum):
-    """Why OpenCrab itself switched a schedule off."""
+    """Why OpenCrab switched a schedule off."""
 
     RETIRED = "agent_retired"
     NOT_THERE = "session_over"

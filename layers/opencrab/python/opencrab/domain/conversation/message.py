@@ -26,7 +26,7 @@ METADATA_CHARACTERS = 16_384
 
 
 class TextPart(Value):
-    """Words."""
+    """Text."""
 
     kind: Literal["text"] = "text"
     text: MessageText
@@ -52,10 +52,10 @@ class Sender(Value):
 
 
 class Channel(Value):
-    """Where answers are pushed to, for doors that push; REST and the terminal fetch them.
+    """Where answers are pushed to, for gateways that push; REST and the terminal fetch them.
 
-    `awaited` says that somebody there watches for this very answer: its turn tells the channel
-    also when it ends without a word.
+    With `awaited` somebody waits there for this answer: the channel is also notified when the turn
+    ends without speech.
     """
 
     kind: Identifier
@@ -120,7 +120,7 @@ QUOTES = "quotes"
 
 
 class LineKind(StrEnum):
-    """What a line tells."""
+    """Kind of a line."""
 
     SPEECH = "speech"
     INNER_VOICE = "inner_voice"

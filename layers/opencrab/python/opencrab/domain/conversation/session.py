@@ -25,7 +25,7 @@ Marks = Annotated[tuple[str, ...], Field(max_length=32)]
 
 
 class Mode(StrEnum):
-    """Who gives the floor: a facilitator, everybody themselves, or one person to one agent."""
+    """Who chooses the next speaker: a facilitator, each agent itself, or a direct conversation."""
 
     FACILITATED = "facilitated"
     AUTONOMOUS = "autonomous"
@@ -33,7 +33,7 @@ class Mode(StrEnum):
 
 
 class Phase(StrEnum):
-    """How far a discussion has come."""
+    """Phase of a discussion."""
 
     DIVERGENT = "divergent"
     CONVERGENT = "convergent"
@@ -48,7 +48,7 @@ class SessionStatus(StrEnum):
 
 
 class Ending(StrEnum):
-    """Why a session is over."""
+    """Why a session has ended."""
 
     DONE = "done"
     QUORUM = "quorum"
@@ -62,7 +62,7 @@ class Ending(StrEnum):
 
 
 class Hearing(StrEnum):
-    """Who may hear of something, fewest first."""
+    """Who may read something, narrowest audience first."""
 
     PRIVATE = "private"
     SESSION = "session"
@@ -71,10 +71,10 @@ class Hearing(StrEnum):
 
 
 class Participant(Value):
-    """One agent's part in a session; `models` are those that it chose for this session.
+    """One agent in a session; `models` are those that it chose for this session.
 
-    `last_turn` is the number of the session's turn that was its last, `last_speech` the number of
-    the session's speech that was.
+    `last_turn` is the number of its last turn in the session, `last_speech` the number of its last
+    speech.
     """
 
     agent_id: Identifier

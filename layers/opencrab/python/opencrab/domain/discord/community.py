@@ -31,10 +31,10 @@ Snowflake = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,19}$")]
 
 
 class Spot(Value):
-    """A channel of a server in which an agent takes part.
+    """A channel of a server in which an agent is a participant.
 
-    `reads` lets it hear what is said there (through the relay), with `mentions_only` what names it
-    only; `writes` lets it post there by itself. `hearing` is who may hear later of what was said.
+    With `reads` it reads messages there (through the relay), with `mentions_only` only those that
+    name it; with `writes` it may post there on its own. `hearing` is who may read them later.
     """
 
     channel_id: Snowflake
@@ -45,7 +45,7 @@ class Spot(Value):
 
 
 class Presence(Value):
-    """An agent on Discord; without spots it can be asked anywhere, and speaks up nowhere.
+    """An agent's Discord settings; without spots it can be asked anywhere and posts only replies.
 
     Ids and roles are added to those of the installation. `token_secret` names the secret that holds
     the token of a bot of its own.
@@ -99,7 +99,7 @@ class Community(Value):
 
 
 class Person(Value):
-    """Somebody on Discord, with the roles that they have in the server they speak in."""
+    """Somebody on Discord, with their roles in the server where they write."""
 
     id: Snowflake
     name: Name

@@ -55,7 +55,7 @@ Line = Annotated[
 
 
 class GoalStatus(StrEnum):
-    """Where a goal stands; an open one is pending or active."""
+    """Status of a goal; an open one is pending or active."""
 
     PENDING = "pending"
     ACTIVE = "active"
@@ -69,7 +69,7 @@ class GoalStatus(StrEnum):
 
 
 class TaskStatus(StrEnum):
-    """Where a task stands."""
+    """Status of a task."""
 
     PENDING = "pending"
     ACTIVE = "active"
@@ -83,7 +83,7 @@ class TaskStatus(StrEnum):
 
 
 class GoalSource(StrEnum):
-    """Where a goal comes from."""
+    """Source of a goal."""
 
     OWNER = "owner"
     SURVIVAL = "survival"

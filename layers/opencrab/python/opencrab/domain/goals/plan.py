@@ -24,7 +24,7 @@ REPAIRS = 2
 
 
 class PlanStatus(StrEnum):
-    """Where a plan stands: made, being carried out, or over."""
+    """Status of a plan: a draft, being carried out, or ended."""
 
     DRAFT = "draft"
     ACTIVE = "active"

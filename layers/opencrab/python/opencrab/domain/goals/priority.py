@@ -22,7 +22,7 @@ class Terms(Value):
 
 
 class Score(Value):
-    """The weighted terms of a goal and their sum; `values` and `weights` are what they came of."""
+    """The weighted terms of a goal and their sum, with the `values` and `weights` behind them."""
 
     urgency: float
     expected_reward: float

@@ -11,14 +11,14 @@ ASPIRATIONS, OBJECTIVES = 5, 20
 
 
 class Horizon(StrEnum):
-    """How far away a goal lies: an aspiration is never begun, it begets objectives."""
+    """Time horizon of a goal; an aspiration is never started, objectives are derived from it."""
 
     ASPIRATION = "aspiration"
     OBJECTIVE = "objective"
 
 
 class Worth(Value):
-    """What a goal promises, each 0..1; an unset capability is worked out from experiences."""
+    """Expected value of a goal, each 0..1; an unset capability is estimated from experiences."""
 
     expected_reward: Unit = 0.5
     capability_match: Unit | None = None
@@ -27,10 +27,10 @@ class Worth(Value):
 
 
 class Satisfaction(Value):
-    """What came of a goal, for the expectations of the next ones (Kingdom 3.9).
+    """Outcome of a goal, which sets the expectations of the next ones (Kingdom 3.9).
 
-    `effort` is the number of turns that it took, `reputation_delta` what the agent gained in its
-    world meanwhile.
+    `effort` is the number of turns that it took, `reputation_delta` the change of the agent's
+    reputation in its world meanwhile.
     """
 
     outcome: Outcome

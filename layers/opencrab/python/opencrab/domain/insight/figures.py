@@ -30,11 +30,11 @@ Efficiency = float | Literal["free"] | None
 
 
 class Figures(Value):
-    """What some calls came to; None is what no call told, and never a low mark.
+    """Figures of some calls; null is unknown and never counts as a low value.
 
-    `share` is that of all calls of the period. `p95_latency_ms` is exact to a power of two, and
-    only told of whole days. `success_rate` is the share of calls that did not fail. `quality` is
-    of all time. `cost_efficiency` is mean quality times calls over dollars.
+    `share` is the share of all calls of the period. `p95_latency_ms` is exact to a power of two and
+    given for whole days only. `success_rate` is the share of calls that did not fail. `quality`
+    covers all time. `cost_efficiency` is mean quality times calls divided by dollars.
     """
 
     calls: int = 0

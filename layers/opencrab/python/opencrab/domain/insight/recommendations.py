@@ -47,7 +47,7 @@ SAVED = 0.2
 
 
 class Focus(StrEnum):
-    """What an analysis is read for: groups are sorted by it, and only it is recommended for."""
+    """What an analysis optimises for: it orders the groups and limits the recommendations."""
 
     COST = "cost"
     QUALITY = "quality"
@@ -65,9 +65,9 @@ class Category(StrEnum):
 
 
 class Improvement(Value):
-    """What a change is expected to bring: points of quality (0..1), and shares saved (0..1).
+    """Expected improvement by a change: points of quality (0..1), and shares saved (0..1).
 
-    A share is below 0 where more is needed, and None where the present value is not known.
+    A share is below 0 if more is needed, and null if the present value is unknown.
     """
 
     quality: float
@@ -76,11 +76,11 @@ class Improvement(Value):
 
 
 class Recommendation(Value):
-    """One change that the numbers speak for.
+    """A change that the figures support.
 
-    `current` is the model that is asked most for this purpose and type of task, `suggestion` the
-    alias of one that may be selected. `confidence` is how likely quality is better, or no more
-    than TOLERANCE worse where it is to save something.
+    `current` is the model that is used most for this purpose and type of task, `suggestion` the
+    alias of one that may be selected. `confidence` is the probability that quality is better, or no
+    more than TOLERANCE worse if the change is to save something.
     """
 
     category: Category
@@ -93,9 +93,9 @@ class Recommendation(Value):
 
 
 class Analysis(Value):
-    """What the calls of a period came to.
+    """Totals of the calls of a period.
 
-    `since` is where it really begins. `groups` are by `group_by`, `tasks` by
+    `since` is the actual start of the period. `groups` are by `group_by`, `tasks` by
     "purpose/task_type/model".
     """
 

@@ -15,7 +15,7 @@ MOST_WEIGHT = 0.25
 
 
 class Point(Value):
-    """One step of self-given grades: what was said on average, and what it came to."""
+    """One range of self-given grades: their mean, and the mean value of the turns."""
 
     said: Unit
     came_to: Unit
@@ -23,10 +23,10 @@ class Point(Value):
 
 
 class Curve(Value):
-    """What grades came to; `weight` is how much they tell at all, 0..1.
+    """Calibration of self-given grades; `weight` is how informative they are, 0..1.
 
-    `steps` is what a turn with a grade of each step is held to be worth, never falling, and `mean`
-    what all turns were.
+    `steps` is the estimated value of a turn by its grade, never falling; `mean` is the mean value
+    of all turns.
     """
 
     points: tuple[Point, ...] = ()

@@ -24,7 +24,7 @@ STOPPED = "stopped"
 
 
 class AdjustmentKind(StrEnum):
-    """What was changed."""
+    """What an adjustment changes."""
 
     MODELS = "models"
     SKILL = "skill"
@@ -33,7 +33,7 @@ class AdjustmentKind(StrEnum):
 
 
 class AdjustmentState(StrEnum):
-    """Where an adjustment stands; one that was only proposed changed nothing."""
+    """Status of an adjustment; one that was only proposed changed nothing."""
 
     PROPOSED = "proposed"
     APPLIED = "applied"
@@ -43,12 +43,12 @@ class AdjustmentState(StrEnum):
 
 
 class Adjustment(Value):
-    """One change of a mix, of a skill's standing or an experience's, on what, and who made it.
+    """One change of a traffic split, of a skill's status or of an experience.
 
-    `subject` is `purpose/task_type` of a mix, the name of a skill or the id of an experience;
-    `before` and `after` are what it was and became, {} for nothing. `evidence` are numbers by
-    name. `reason` is a word for what decided, `by` the period, turn or owner that made it.
-    `ended_by` is who took it back.
+    `subject` is `purpose/task_type` of a traffic split, the name of a skill or the id of an
+    experience. `before` and `after` are the values before and after the change, {} for none.
+    `evidence` are numbers by name. `reason` is the code of the deciding rule, `by` the period, turn
+    or owner that made the change, `ended_by` who undid it.
     """
 
     id: str

@@ -33,7 +33,7 @@ KEPT = timedelta(days=60)
 
 
 class Span(StrEnum):
-    """How long a period is."""
+    """Length of a period."""
 
     DAILY = "daily"
     WEEKLY = "weekly"
@@ -100,7 +100,7 @@ class NightlySending(Value):
 
 
 class Remark(StrEnum):
-    """What a night proposes for a skill that was measured."""
+    """What the nightly review proposes for a skill that was measured."""
 
     KEEP = "keep"
     REFINE = "refine"
@@ -109,7 +109,7 @@ class Remark(StrEnum):
 
 
 class Review(Value):
-    """What is proposed for one skill, and on what; `other` is the one to merge it with."""
+    """A proposal for one skill and its reason; `other` is the skill to merge it with."""
 
     skill: str
     status: str
@@ -129,7 +129,7 @@ class Standstill(Value):
 
 
 class Junk(Value):
-    """What was found by searches: how many, and those that were never of use."""
+    """Memories or experiences that searches found: their number, and those that were never used."""
 
     found: int = 0
     useless: tuple[str, ...] = ()
@@ -137,11 +137,11 @@ class Junk(Value):
 
 
 class Looked(Value):
-    """What the look at one period found and did; with `dry_run` it did nothing.
+    """Result of a review of one period; with `dry_run` nothing was written.
 
-    `done_before` says that the period had been looked at, and nothing was done again. `budget` is
-    for the whole period. `junk` tells of memories, `lived` of experiences. `report` are the files
-    that tell it, none where `problem` says why.
+    `done_before` says that the period had been reviewed already and nothing was done again.
+    `budget_micro_usd` is for the whole period. `junk` is about memories, `lived` about experiences.
+    `report` are the paths of the report's files; it is empty if `problem` says why.
     """
 
     agent_id: str

@@ -27,7 +27,7 @@ Relation = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 
 
 class KnowledgeSource(StrEnum):
-    """Where knowledge comes from."""
+    """Source of knowledge."""
 
     ORACLE = "oracle"
     EXPERIENCE = "experience"

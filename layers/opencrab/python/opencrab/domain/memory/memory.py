@@ -36,7 +36,7 @@ MemoryContent = Annotated[Text, StringConstraints(min_length=1, max_length=MEMOR
 
 
 class Provenance(StrEnum):
-    """On whose word a memory rests."""
+    """Source of a memory."""
 
     OWNER = "owner"
     USER = "user"
@@ -47,7 +47,7 @@ class Provenance(StrEnum):
 
 
 class Earlier(Value):
-    """What a memory said before it was changed, and why it was."""
+    """An earlier text of a memory, and why it was changed."""
 
     content: str
     reason: Annotated[str, StringConstraints(max_length=40)]
@@ -176,7 +176,7 @@ class Impression(Value):
 
 
 class SessionImpression(Value):
-    """What was noted of somebody in one session, as it stood when that session was left."""
+    """The impression of somebody after one session."""
 
     session_id: str
     turn_id: str = ""

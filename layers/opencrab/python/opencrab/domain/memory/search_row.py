@@ -13,7 +13,7 @@ from opencrab.domain.memory.summary import Summary
 
 
 class RowKind(StrEnum):
-    """What was found; `speech` is the only kind that people in a session could hear."""
+    """Kind of a search result; people in a session receive only `speech`."""
 
     SPEECH = "speech"
     INSTRUCTION = "instruction"

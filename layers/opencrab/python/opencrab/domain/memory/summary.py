@@ -40,7 +40,7 @@ PROMPT_VERSION = 1
 
 
 class Span(StrEnum):
-    """What a summary tells of."""
+    """What a summary covers."""
 
     TOPIC = "topic"
     DAY = "day"
@@ -123,9 +123,9 @@ class SummaryTopic(Value):
 
 
 class Gap(Value):
-    """Lines that were passed over, since no summary of them could be made.
+    """Lines that were skipped because no summary of them could be made.
 
-    `again` is set while somebody wants it to be tried again.
+    `again` is set while a retry is requested.
     """
 
     first: int
@@ -213,7 +213,7 @@ class SummaryPeriod(Value):
 
 
 class PassedOver(SummaryPeriod):
-    """A period that was passed over, since no summary of it could be made."""
+    """A period that was skipped because no summary of it could be made."""
 
     error: str = ""
     at: datetime

@@ -69,7 +69,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
 
 
 class Ruling(StrEnum):
-    """What becomes of something new."""
+    """What happened to a new memory."""
 
     KEPT = "kept"
     MERGED = "merged"
@@ -78,7 +78,7 @@ class Ruling(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why something is not kept."""
+    """Why a memory is refused."""
 
     BLANK = "blank"
     UNSOURCED = "unsourced"

@@ -15,7 +15,7 @@ class FaultResponse(StrEnum):
 
 
 class Fault(StrEnum):
-    """Why there is no answer, whatever status code a vendor has for it."""
+    """Why a model call failed, independent of the vendor's status code."""
 
     RATE_LIMITED = "rate_limited"
     QUOTA_SPENT = "quota_spent"

@@ -9,7 +9,7 @@ from opencrab.domain.value import MicroUsd, Unit, Value
 
 
 class Wish(StrEnum):
-    """What the choice of models is to be good for."""
+    """What the choice of models optimises for."""
 
     MINIMIZE_COST = "minimize_cost"
     MAXIMIZE_QUALITY = "maximize_quality"
@@ -18,7 +18,7 @@ class Wish(StrEnum):
 
 
 class Leave(StrEnum):
-    """What may come of what was measured: nothing, a proposal, or a change."""
+    """What measurements may cause: nothing, a proposal, or a change."""
 
     OFF = "off"
     RECOMMEND = "recommend"
@@ -26,11 +26,11 @@ class Leave(StrEnum):
 
 
 class Aim(Value):
-    """An owner's say: the goal, the least quality, what a day may cost, and how much is tried out.
+    """An owner's settings for the choice of models: goal, least quality, cost and exploration.
 
-    `explore` is the share of turns that may go to another model than the one held for best; 0
-    tries nothing out. `day_micro_usd` None is the agent's own day. With `worded` a model says in a
-    few sentences what each report of the night comes to.
+    `explore` is the share of turns that may use a model other than the best one; 0 turns
+    exploration off. `day_micro_usd` is the cost limit of a day; null uses the agent's own day
+    limit. With `worded` a model summarises each nightly report in a few sentences.
     """
 
     leave: Leave = Leave.RECOMMEND

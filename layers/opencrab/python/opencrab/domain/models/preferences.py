@@ -36,7 +36,7 @@ class ProviderChange(Value):
 
 
 class DatedPrice(Value):
-    """A model's price as it was fetched on a day; the newest date wins over older data."""
+    """A model's price as it was fetched on a day; the newest date overrides older data."""
 
     price: Price
     as_of: date

@@ -13,7 +13,7 @@ _CENTS, _DIMES = 10_000, 100_000
 
 
 class Fall(Value):
-    """A new price that is suspiciously low, and the one that stays; `kept` is null if unknown."""
+    """A new price that is suspiciously low, and the one that is kept; `kept` is null if unknown."""
 
     kept: Price | None
     refused: Price

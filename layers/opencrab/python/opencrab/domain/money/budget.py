@@ -14,9 +14,9 @@ _MILLION = 1_000_000
 class Usage(Value):
     """Tokens of one model call, as its vendor counted them.
 
-    `cached`, `cache_write` and `cache_write_long` are parts of `input`: what came from a prompt
-    cache, what was written to one, and what was written for an hour. `reasoning` is part of
-    `output`. `reported_micro_usd` is what the vendor itself says that the call cost.
+    `cached`, `cache_write` and `cache_write_long` are parts of `input`: tokens read from a prompt
+    cache, written to one, and written for an hour. `reasoning` is part of `output`.
+    `reported_micro_usd` is the cost that the vendor itself reports.
     """
 
     input_tokens: int = 0
@@ -35,7 +35,7 @@ class Usage(Value):
 
 
 class Share(Value):
-    """What one kind of tokens of a call cost, rounded down; `per_million` is its price."""
+    """Cost of one kind of tokens of a call, rounded down; `per_million` is its price."""
 
     kind: str
     tokens: int
@@ -130,11 +130,11 @@ def _zero_is_none(limit: MicroUsd | None) -> MicroUsd | None:
 
 
 class Limits(Value):
-    """How much may be spent, and the block in which a turn draws it.
+    """Spending limits, and the size of the block that a turn reserves at a time.
 
-    A session has no limit unless one is set: 0 and None mean the same there, and None is kept.
-    Heartbeats of an agent have their share of its day, in percent; `public_user_day` is for each
-    person whom nobody vouches for.
+    A session has no limit unless one is set: 0 and null mean the same there, and null is stored.
+    Heartbeats of an agent have a share of its day, in percent; `public_user_day` is for each member
+    of the public.
     """
 
     turn_micro_usd: _Limit = 500_000

@@ -44,9 +44,9 @@ class SourceType(StrEnum):
 
 
 class SkillStatus(StrEnum):
-    """Where an acquired skill stands; only a live one is ever shown to a model.
+    """Status of an acquired skill; models see only live ones.
 
-    A candidate is on trial: where it fits, a coin withholds it in a share of turns.
+    A candidate is on trial: it is withheld from a random share of the turns that it fits.
     """
 
     QUARANTINED = "quarantined"
@@ -82,9 +82,9 @@ class StandardSkill(Value):
 
 
 class Effectiveness(Value):
-    """What a skill changes about the turns that it fits: points of 100 with their 95 % interval.
+    """Effect of a skill on the turns that it fits: points of 100 with their 95 % interval.
 
-    `turns` are those with and without it that this was measured in.
+    `turns` are the numbers of measured turns with and without it.
     """
 
     points: Points

@@ -88,7 +88,7 @@ def moment_sums(values: Iterable[float]) -> MomentSums:
 
 
 class Estimate(Value):
-    """A mean of `n` numbers, and the interval in which the truth lies with 95 %."""
+    """A mean of `n` numbers, and its 95 % confidence interval."""
 
     n: int
     mean: float

@@ -16,7 +16,7 @@ from opencrab.domain.value import MicroUsd, Received, Value, is_json
 
 
 class CallState(StrEnum):
-    """How a call stands; started is not finished."""
+    """Status of a tool call; started is not finished."""
 
     RUNNING = "running"
     COMPLETED = "completed"
@@ -70,7 +70,7 @@ def action_arguments(call: ActionCall) -> dict[str, Any] | None:
 
 
 class Reflection(Value):
-    """What the agent thought of the situation and what it meant to do: kept, never delivered."""
+    """The agent's view of the situation and its intention; stored, never delivered."""
 
     judgment: Received = ""
     intent: Received = ""

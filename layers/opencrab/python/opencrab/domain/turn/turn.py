@@ -56,7 +56,7 @@ UNASKED = frozenset({Trigger.HEARTBEAT, Trigger.SCHEDULE, Trigger.EVENT})
 
 
 class TurnStatus(StrEnum):
-    """Where a turn stands; everything after `waiting` is an end."""
+    """Status of a turn; everything after `waiting` is an end."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -74,7 +74,7 @@ class TurnStatus(StrEnum):
 
 
 class Stop(Value):
-    """Somebody's wish that a turn end before its next call, or only `pause` until it is resumed."""
+    """A request to end a turn before its next call, or with `pause` to stop it until resumed."""
 
     by: str
     reason: str = ""
@@ -83,7 +83,7 @@ class Stop(Value):
 
 
 class Block(Value):
-    """What a turn drew from one day's budgets."""
+    """The reservations of a turn from one day's budgets."""
 
     day: str
     micro_usd: MicroUsd

@@ -170,7 +170,7 @@ def ledger_row_bounds(
 
 
 class Period(StrEnum):
-    """How far back a report looks."""
+    """Period of a report."""
 
     LAST_HOUR = "last_hour"
     LAST_DAY = "last_day"
@@ -193,7 +193,7 @@ _LENGTHS = {
 
 
 class Grouping(StrEnum):
-    """By what a report sorts calls."""
+    """How a report groups calls."""
 
     MODEL = "model"
     PURPOSE = "purpose"
@@ -214,7 +214,7 @@ class Grouping(StrEnum):
 
 
 class Summary(Value):
-    """What some calls came to; means are None where no call said anything."""
+    """Totals of some calls; means are null if unknown."""
 
     calls: int = 0
     answered: int = 0

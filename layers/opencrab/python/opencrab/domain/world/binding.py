@@ -42,7 +42,7 @@ Nonce = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 
 
 class WorldRole(StrEnum):
-    """What an agent is in a world (Kingdom 3.2)."""
+    """Role of an agent in a world (Kingdom 3.2)."""
 
     GENERALIST = "GENERALIST"
     COMPILER_SMITH = "COMPILER_SMITH"
@@ -52,7 +52,7 @@ class WorldRole(StrEnum):
 
 
 class Genome(Value):
-    """What an agent was spawned with, and never changes (Kingdom 3.2).
+    """What an agent was created with; it never changes (Kingdom 3.2).
 
     `knowledge_seeds` are entries that it reads first; `parent` is the key id of who spawned it.
     """

@@ -30,7 +30,7 @@ from opencrab.ports.models.model import Models
 
 
 class SoulDraft(Soul):
-    """A soul that may leave the persona's name to the agent's."""
+    """A soul whose persona's name defaults to the agent's name."""
 
     persona_name: Name | None = None  # type: ignore[assignment]  # optional here, and only here
 
@@ -42,7 +42,7 @@ class IdentityDraft(Identity):
 
 
 class NewAgent(Value, defer_build=False):
-    """What somebody may decide about a new agent; its name is enough."""
+    """Settings of a new agent; only its name is required."""
 
     name: Name
     language: Language | None = None
@@ -57,7 +57,7 @@ class NewAgent(Value, defer_build=False):
 
 
 class NewSession(Value, defer_build=False):
-    """What somebody may decide about a new session; its participants are enough."""
+    """Settings of a new session; only its participants are required."""
 
     participants: Annotated[
         tuple[Identifier, ...], Field(min_length=1, max_length=PARTICIPANTS)
@@ -65,20 +65,22 @@ class NewSession(Value, defer_build=False):
     theme: Annotated[ShortText, Field(max_length=500)] = ""
     name: Name | None = None
     mode: Mode | None = Field(
-        default=None, description="by default what fits: direct, autonomous, or facilitated"
+        default=None,
+        description="direct, autonomous or facilitated; by default chosen by the participants",
     )
     max_turns: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     facilitator_id: Identifier | None = None
     roles: dict[Identifier, Name] = Field(
         default_factory=dict,
         max_length=PARTICIPANTS,
-        description="discussant, observer (never gets the floor), or a name of your own, by agent",
+        description="discussant, observer (never speaks), or a name of your own, by agent",
     )
     hop_limit: Annotated[int, Field(ge=1, le=50)] | None = Field(
-        default=None, description="turns that agents take in a row without a human's word"
+        default=None, description="most turns of agents in a row without a message of a person"
     )
     quorum: Annotated[int, Field(ge=1, le=PARTICIPANTS)] | None = Field(
-        default=None, description="so many that have declared done end it; by default all"
+        default=None,
+        description="number of participants who must declare it done to end it; by default all",
     )
     budget_micro_usd: Annotated[MicroUsd, Field(ge=1, le=10**12)] | None = None
     models: dict[Use, ModelReference] = Field(

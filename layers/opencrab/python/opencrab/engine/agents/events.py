@@ -29,22 +29,24 @@ _WHY = Texts(__file__, "why")
 
 
 class News(Value, defer_build=False):
-    """Something that an agent is told, and from whom.
+    """An event for an agent, and its source.
 
-    The same `id` of the same source again is one event. `trusted` says that the owner vouches for
-    the words; else they are those of a stranger. `opportunity` says that it may be worth a goal.
+    The same `id` of the same source again is one event. With `trusted` the owner marks the text as
+    trusted; otherwise it counts as untrusted. `opportunity` says that it may be worth a goal.
     """
 
     type: EventType
     source: Identifier
     text: Annotated[Text, StringConstraints(max_length=2_000)] = ""
-    id: Identifier | None = Field(default=None, description="by which it is one event only")
+    id: Identifier | None = Field(
+        default=None, description="identifies the event; a repeated id is ignored"
+    )
     trusted: bool = False
     opportunity: bool = False
 
 
 class Told(Value):
-    """The event's id, and whether it is kept: not where the agent hears none of its kind."""
+    """The event's id, and whether it was stored: not if the agent does not subscribe to it."""
 
     id: str
     kept: bool

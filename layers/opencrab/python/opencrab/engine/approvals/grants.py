@@ -24,15 +24,15 @@ _TRIES = 5
 
 
 class NewGrant(Value, defer_build=False):
-    """What an owner allows beforehand: some actions or impacts, how often, and until when.
+    """A grant: which actions or impacts, how many calls, and until when.
 
-    Its end is said by `until` or by `hours` from now.
+    The end is given by `until` or by `hours` from now.
     """
 
     actions: Annotated[tuple[ActionName, ...], Field(max_length=50)] = ()
     impacts: Annotated[tuple[Impact, ...], Field(max_length=len(Impact))] = ()
     touches: Annotated[Text, StringConstraints(max_length=300)] = Field(
-        default="", description="only calls whose second line, what they touch, begins so"
+        default="", description="only calls whose `touches` text begins with this"
     )
     calls: Annotated[int, Field(ge=1, le=100_000)]
     until: datetime | None = None

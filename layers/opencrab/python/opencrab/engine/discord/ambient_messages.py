@@ -47,10 +47,10 @@ _LEAST_FIRST = (Authority.PUBLIC, Authority.USER, Authority.OWNER)
 
 
 class Said(Value, defer_build=False):
-    """An ordinary message, as the relay heard it; its id tells when it was written.
+    """A channel message as the relay received it; its id contains its time.
 
-    `mentions_agent` is the id of the agent that it names, where it names one; `reference` is the
-    message that it answers.
+    `mentions_agent` is the id of the agent that it names, if any; `reference` is the message that
+    it answers.
     """
 
     id: Snowflake
@@ -69,7 +69,7 @@ class Said(Value, defer_build=False):
 
 
 class Silence(StrEnum):
-    """Why nobody answers a message."""
+    """Why no agent answers a message."""
 
     OWN = "own"
     GUILD = "guild"

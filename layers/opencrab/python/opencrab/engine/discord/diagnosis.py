@@ -35,7 +35,7 @@ _THREADS = {10, 11, 12}
 
 
 class Verdict(StrEnum):
-    """How something is; with a problem the bot does not work, or not all of it."""
+    """Result of a check; with a problem the bot does not work, or only in part."""
 
     OK = "ok"
     WARNING = "warning"
@@ -43,7 +43,7 @@ class Verdict(StrEnum):
 
 
 class Check(Value):
-    """One thing that was looked at: how it is, and what to do where it is not well."""
+    """One check of the setup: its result, and what to do if it failed."""
 
     name: str
     state: Verdict

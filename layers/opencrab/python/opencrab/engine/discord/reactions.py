@@ -23,7 +23,7 @@ _SKIN = dict.fromkeys(range(127995, 128000))
 
 
 class Reaction(Value, defer_build=False):
-    """Somebody's emoji under a message."""
+    """An emoji that somebody put under a message."""
 
     channel_id: Snowflake
     guild_id: Snowflake | None = None
@@ -33,7 +33,7 @@ class Reaction(Value, defer_build=False):
 
 
 class Unused(StrEnum):
-    """Why a reaction is no feedback."""
+    """Why a reaction is not stored as feedback."""
 
     EMOJI = "emoji"
     STRANGER = "stranger"

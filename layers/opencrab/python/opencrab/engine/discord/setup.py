@@ -54,7 +54,7 @@ class BotApplication:
 
 
 class Difference(Value):
-    """How the commands that are registered differ from those that should be, by their names."""
+    """How the registered commands differ from the expected ones, by their names."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class Difference(Value):
 
 
 class Invitation(Value):
-    """The links by which the bot comes to a server, or along with one user."""
+    """Links that invite the bot to a server, or install it for one user."""
 
     server: str
     user: str

@@ -35,7 +35,7 @@ _NAME = 200
 
 
 class NewGoal(Value, defer_build=False):
-    """A goal as its owner gives it; what it promises weighs how soon it is begun."""
+    """A goal from its owner; its expected value influences how soon it is started."""
 
     name: Line
     description: MessageText | None = None

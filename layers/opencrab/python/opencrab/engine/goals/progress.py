@@ -40,7 +40,7 @@ _THINKS = {
 
 
 class Standing(StrEnum):
-    """Where a goal stands, its turn included: `waiting` is for somebody's approval."""
+    """Status of a goal with its turn; `waiting` is for an approval."""
 
     PENDING = "pending"
     ACTIVE = "active"
@@ -56,7 +56,7 @@ class Standing(StrEnum):
 
 
 class Mark(StrEnum):
-    """What became of one action."""
+    """Outcome of one action."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -66,10 +66,10 @@ class Mark(StrEnum):
 
 
 class Deed(Value):
-    """One action of the turn, in a sentence for people.
+    """One action of the turn, as a sentence for people.
 
-    The owner's has arguments and result as well, each on a line; the sentence of everybody else
-    does not say what it is done with. `seconds` are known where both ends were recorded.
+    Owners also get arguments and result, each on a line; for others the sentence leaves the
+    arguments out. `seconds` is known if both start and end were recorded.
     """
 
     id: str
@@ -82,7 +82,7 @@ class Deed(Value):
 
 
 class Asked(Value):
-    """What waits for a human: what it does and what it touches."""
+    """A call that waits for approval: what it does and what it touches."""
 
     approval_id: str
     what: str
@@ -90,7 +90,7 @@ class Asked(Value):
 
 
 class TaskProgress(Value):
-    """One task; `confirmed` says that the journal knows of something that was done for it."""
+    """One task; `confirmed` says that the journal has an action that was done for it."""
 
     id: str
     name: str

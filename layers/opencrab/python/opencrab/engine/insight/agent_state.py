@@ -27,9 +27,9 @@ from opencrab.ports.documents import Documents
 class StateInput(Value):
     """What started the newest turn.
 
-    Avatar knew two authorities. Its `user` (chat, cli, discord) is `owner` or `user` here, by what
-    the sender has proved; its `public` (roblox, x) is `public`. What Avatar did of its own accord
-    is `self`, and another agent's words are `peer`'s.
+    Avatar had two authorities. Its `user` (chat, cli, discord) is `owner` or `user` here, depending
+    on the sender's key; its `public` (roblox, x) is `public`. Avatar's own initiative is `self`,
+    and a message of another agent is `peer`.
     """
 
     source: Source | None = None
@@ -46,7 +46,7 @@ class StateTask(Value):
 
 
 class StateGoal(Value):
-    """An open goal: in this view it is active, be it begun, waiting in line or paused."""
+    """An open goal; here `active` includes goals that are started, queued or paused."""
 
     id: str
     name: str
@@ -62,7 +62,7 @@ class StatePlan(Value):
 
 
 class StateThought(Value):
-    """What the newest turn last made of its situation, and what it meant to do."""
+    """The newest turn's last view of its situation, and its intention."""
 
     judgment: str | None = None
     intent: str | None = None
@@ -76,14 +76,14 @@ class StateAction(Value):
 
 
 class StateResult(Value):
-    """What last came of the newest turn's actions, or of the turn itself."""
+    """Last result of the newest turn's actions, or of the turn itself."""
 
     status: Literal["done", "fail"] | None = None
     summary: str | None = None
 
 
 class State(Value):
-    """Where an agent stands; `input` to `result` are of its newest turn."""
+    """An agent's current state; `input` to `result` are of its newest turn."""
 
     input: StateInput = StateInput()
     plan: StatePlan = StatePlan()

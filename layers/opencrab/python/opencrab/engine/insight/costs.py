@@ -32,7 +32,7 @@ _LATER = timedelta(minutes=1)
 
 
 class Ground(StrEnum):
-    """Why a call cost what it did."""
+    """Why a call has this cost."""
 
     COUNTED = "counted"
     REPORTED = "reported"
@@ -45,7 +45,7 @@ class Ground(StrEnum):
 
 
 class Charge(Value):
-    """One call of a model: what was set aside, what it cost and why; the shares add up to that.
+    """One model call: its reservation, its cost and the reason; `shares` add up to the cost.
 
     A running call has no row in the ledger yet, and so no id, time and cost.
     """
@@ -71,10 +71,10 @@ class Charge(Value):
 class Explanation(Value):
     """A turn's money: drawn = spent + held + returned, and spent is the sum of its calls.
 
-    `returned` is negative where a vendor counted more than was reserved, so that the day had to
-    give more; of a turn that has ended it is no more than what the other two leave. `adds_up` is
-    whether the calls come to what the turn spent and, while it goes on, whether what was drawn is
-    spent or held. `complete` is false when the ledger has not all of the turn's calls.
+    `returned` is negative if a vendor counted more than was reserved, so that the day's budget had
+    to add the difference; of a turn that has ended it is drawn - spent - held. `adds_up` is whether
+    the calls add up to what the turn spent and, while it runs, whether what was drawn is spent or
+    held. `complete` is false if the ledger does not have all of the turn's calls.
     """
 
     turn_id: str
@@ -93,7 +93,7 @@ class Explanation(Value):
 
 
 class Report(Value):
-    """What an agent's calls of a period came to, as a whole and in groups."""
+    """Totals of an agent's calls of a period, as a whole and in groups."""
 
     period: Period
     since: datetime | None

@@ -48,9 +48,9 @@ Answer = TypeVar("Answer")
 
 
 class ExperimentState(StrEnum):
-    """Where an experiment stands.
+    """Status of an experiment.
 
-    `settled` is a mix that asks one model alone; of what is `pinned` evidence moves nothing.
+    A `settled` traffic split uses one model only; evidence changes nothing that is `pinned`.
     """
 
     RUNNING = "running"
@@ -60,9 +60,10 @@ class ExperimentState(StrEnum):
 
 
 class Decision(Adjustment):
-    """A change on evidence; `experiment` is its subject as experiments and addresses name it.
+    """A change on evidence; `experiment` names its subject as experiments and paths do.
 
-    `says` are the words of the experiences that it is about: which goes, and which stays for it.
+    `says` are the texts of the experiences concerned: the one that is retired, and the one that
+    replaces it.
     """
 
     experiment: str
@@ -76,12 +77,11 @@ class Decision(Adjustment):
 
 
 class MixedModel(Value):
-    """One model of a mix: how often it is asked, and what its turns were worth, cost and took.
+    """One model of a traffic split: its share, and the value, cost and time of its turns.
 
-    `name` is what the alias means now, None where that is not set up. Cost and time are those of a
-    turn; None is what no turn told. `off_policy` is what all turns that were drawn while it was in
-    the mix would have been worth with it alone; its n is how many equally likely turns that rests
-    on.
+    `name` is the model behind the alias now, null if its provider is not configured. Cost and time
+    are per turn; null is unknown. `off_policy` is the estimated value of all turns of the split,
+    had this model alone answered them; its n is the effective number of turns.
     """
 
     model: str
@@ -95,11 +95,11 @@ class MixedModel(Value):
 
 
 class Experiment(Value):
-    """Something that is tried out, with what it showed so far and what was decided.
+    """An experiment with its results so far and its decision.
 
-    `subject` is skill:NAME, models:PURPOSE.TASK_TYPE or memory. `verdict` is what the evidence says
-    of a skill on trial now, and `reason` the word for why. `withheld_percent` is the share of turns
-    that go without it.
+    `subject` is skill:NAME, models:PURPOSE.TASK_TYPE or memory. `verdict` is the current result for
+    a skill on trial, `reason` the code of the reason. `withheld_percent` is the share of turns that
+    go without it.
     """
 
     subject: str
@@ -116,7 +116,7 @@ class Experiment(Value):
 
 
 class Experiments(Value):
-    """What is tried out on an agent; `explore` is the share of turns that may try other models."""
+    """An agent's experiments; `explore` is the share of turns that may try other models."""
 
     agent_id: str
     as_of: str | None

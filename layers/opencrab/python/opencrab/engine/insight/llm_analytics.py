@@ -31,7 +31,7 @@ _DAY = timedelta(days=1)
 class DayOfUse(Value):
     """An agent's calls and turns of one day (UTC); `spoke` counts turns in which it said something.
 
-    The numbers of turns are None for days of which they are not all known any more.
+    The numbers of turns are null for days whose turns are no longer all stored.
     """
 
     day: str
@@ -43,7 +43,7 @@ class DayOfUse(Value):
 
 
 class WeekOfUse(Value):
-    """An agent's calls of one week (ISO, UTC), as far as it lies in the period."""
+    """An agent's calls of one week (ISO, UTC), as far as it is in the period."""
 
     week: str
     calls: int
@@ -51,7 +51,7 @@ class WeekOfUse(Value):
 
 
 class ShareOfUse(Value):
-    """What one model was asked; its share of the cost is None where nothing cost anything."""
+    """Use of one model; its share of the cost is null if nothing cost anything."""
 
     model: str
     calls: int
@@ -61,9 +61,10 @@ class ShareOfUse(Value):
 
 
 class TurnsTold(Value):
-    """What an agent's turns since a time tell; `complete` says that these are all of the period.
+    """Figures of an agent's turns since a time; `complete` says that the period is covered.
 
-    `spoke_a_day` is how many turns a day it said something in; None where there were no turns.
+    `spoke_a_day` is the number of turns a day in which it said something; null if there were no
+    turns.
     """
 
     since: datetime
@@ -76,9 +77,9 @@ class TurnsTold(Value):
 
 
 class UsageAnalytics(Value):
-    """How much an agent was asked and said: days without a call and a turn are left out.
+    """How much an agent was asked and said; days without a call and a turn are left out.
 
-    `since` is where the period really begins: at a full hour or day (UTC).
+    `since` is the actual start of the period: at a full hour or day (UTC).
     """
 
     agent_id: str
@@ -94,7 +95,7 @@ class UsageAnalytics(Value):
 
 
 class WeekOfQuality(Value):
-    """What the turns that ended in one week (ISO, UTC) were worth, so far as anything tells it."""
+    """Value of the turns that ended in one week (ISO, UTC), as far as it is known."""
 
     week: str
     turns: int
@@ -104,10 +105,10 @@ class WeekOfQuality(Value):
 
 
 class LlmAnalytics(Value):
-    """An agent's use of models with what came of it; `reason` says why there is no quality.
+    """An agent's use of models with results; `reason` says why there is no quality.
 
-    `weeks` tell of the turns since `weeks_since`, the newest week last. `calibration` is what the
-    agent's own grades of a model's answers are worth.
+    `weeks` are the turns since `weeks_since`, the newest week last. `calibration` shows how
+    reliable the agent's own grades of a model's answers are.
     """
 
     agent_id: str

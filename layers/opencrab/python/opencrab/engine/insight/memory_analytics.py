@@ -23,17 +23,17 @@ MOST_PEOPLE = 100
 
 
 class UselessMemory(Value):
-    """A memory that searches found again and again, and that was never of use."""
+    """A memory that searches found repeatedly and that was never used."""
 
     id: str
     found: int
 
 
 class Recalling(Value):
-    """What searches found in the last 30 days: different memories, and how often.
+    """Memories that searches found in the last 30 days: how many, and how often.
 
-    How often counts on as long as no 30 days lie between. `junk_rate` is the share of memories that
-    were found at least 3 times and never of use; None where none was found.
+    The count of a memory goes on as long as it is found at least every 30 days. `junk_rate` is the
+    share of memories that were found at least 3 times and never used; null if none was found.
     """
 
     memories: int
@@ -45,7 +45,7 @@ class Recalling(Value):
 
 
 class RelationNode(Value):
-    """One thing that the agent holds to be so."""
+    """A node of the knowledge graph."""
 
     id: str
     label: str
@@ -54,7 +54,7 @@ class RelationNode(Value):
 
 
 class RelationEdge(Value):
-    """How one thing relates to another, and how strongly."""
+    """A weighted relation between two nodes."""
 
     origin: str
     target: str
@@ -65,7 +65,7 @@ class RelationEdge(Value):
 class Acquainted(Value):
     """A person or another agent that the agent knows.
 
-    The numbers are None for whom it never worked with, the agreement for whom it has no words.
+    The numbers are null if they never worked together, `agreement` is null without an impression.
     """
 
     id: str
@@ -78,9 +78,9 @@ class Acquainted(Value):
 
 
 class RelationGraph(Value):
-    """What hangs on what: counts of the whole graph, a part of it, and those whom it knows.
+    """The knowledge graph: totals of the whole, one part of it, and known people.
 
-    All nodes come before all edges. The first page alone tells of people, at most 100 of them;
+    All nodes come before all edges. Only the first page has people, at most 100 of them;
     `people_complete` says whether these are all.
     """
 

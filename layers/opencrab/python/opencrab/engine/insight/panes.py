@@ -30,7 +30,7 @@ _SAID = {LineKind.SPEECH, LineKind.SYSTEM, LineKind.APPROVAL}
 
 
 class PaneName(StrEnum):
-    """Where something is shown."""
+    """Name of a pane."""
 
     CHAT = "chat"
     CLI = "cli"
@@ -40,7 +40,7 @@ class PaneName(StrEnum):
 
 
 class Inspector(Value):
-    """What the agent thinks, what it does, and what comes of that."""
+    """The agent's thoughts, actions and their results."""
 
     thought: StateThought
     action: StateAction
@@ -48,7 +48,7 @@ class Inspector(Value):
 
 
 class Pane(Value):
-    """One pane and what it shows: words in chat and cli, values in the others."""
+    """One pane and its content: text in chat and cli, values in the others."""
 
     pane: PaneName
     data: str | StatePlan | Inspector | Vitals

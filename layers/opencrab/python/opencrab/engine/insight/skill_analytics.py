@@ -27,7 +27,7 @@ MOST_CHANGES = 500
 
 
 class TrialOf(Value):
-    """How far a skill's trial has come: judged turns, and those that decide at least and most.
+    """Progress of a skill's trial: judged turns so far, and the least and most that decide it.
 
     `withheld_percent` is the share of fitting turns from which it is withheld.
     """
@@ -40,9 +40,9 @@ class TrialOf(Value):
 
 
 class MeasuredSkill(Value):
-    """An acquired skill in numbers; the effect is that with all models together.
+    """An acquired skill in numbers; the effect covers all models together.
 
-    `trial` is only there while it is on trial.
+    `trial` is there only during a trial.
     """
 
     name: str
@@ -58,7 +58,7 @@ class MeasuredSkill(Value):
 
 
 class WeekOfLearning(Value):
-    """What was learned in one week (ISO, UTC), and what became of what was on trial."""
+    """What was learned in one week (ISO, UTC), and the outcomes of trials."""
 
     week: str
     learned: int
@@ -68,7 +68,7 @@ class WeekOfLearning(Value):
 
 
 class SkillAnalytics(Value):
-    """An agent's acquired skills, those of the greatest effect first, and its learning by weeks.
+    """An agent's acquired skills, greatest effect first, and its learning results by week.
 
     `statuses` counts them; `reason` says why nothing is measured.
     """

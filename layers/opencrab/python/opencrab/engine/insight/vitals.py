@@ -26,10 +26,10 @@ _BAD = {TurnStatus.FAILED, TurnStatus.EXHAUSTED}
 
 
 class Machine(Value):
-    """The computer that this runs on, where that is the owner's own; null is what it cannot tell.
+    """The computer that this runs on, if it is the owner's own; null is unknown.
 
-    CPU is the load of the whole machine, in percent, since this was last asked; network is what
-    came in and went out since the machine was started.
+    CPU is the load of the whole machine, in percent, since the last request; network is the number
+    of bytes received and sent since the machine was started.
     """
 
     cpu_percent: float | None = None
@@ -49,13 +49,13 @@ def no_machine() -> Machine | None:
 
 
 class Vitals(Value):
-    """How an agent fares.
+    """An agent's current state.
 
-    The queue's age is that of the agent's oldest turn that has not begun. The idle streak is how
-    many of its newest turns ended with nothing to say, the error rate is the share of those that
-    failed or came to a limit; both look at the last 20 that ended. What is left of today's budget
-    is what both the agent and the installation have. `in_vain` counts the newest turns of its own
-    that brought nothing usable; there is a warning when they are many.
+    The queue's age is that of the agent's oldest turn that has not started. The idle streak is the
+    number of its newest turns that ended without speech, the error rate is the share of turns that
+    failed or reached a limit; both cover the last 20 that ended. The rest of today's budget is the
+    smaller of the agent's and the installation's. `in_vain` is the number of unproductive
+    autonomous turns in a row; there is a warning when there are many.
     """
 
     queue_age_seconds: float | None

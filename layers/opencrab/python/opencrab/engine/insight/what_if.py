@@ -43,7 +43,7 @@ PriceOf = Callable[[str, date], Price]
 
 
 class Meant(Value):
-    """What an alias means now and would mean, and what the other model costs now."""
+    """An alias: its model now, the other model, and the other model's price now."""
 
     alias: str
     model: str
@@ -52,7 +52,7 @@ class Meant(Value):
 
 
 class Done(Value):
-    """What some calls cost, were worth and took on average; None is what is not known."""
+    """Cost, quality and mean time of some calls; null is unknown."""
 
     cost_micro_usd: MicroUsd
     quality: Estimate | None = None
@@ -62,7 +62,7 @@ class Done(Value):
 class Replayed(Value):
     """The calls for one purpose and type of task that another model would have answered.
 
-    Of `uncounted` calls nobody knows the tokens: they cost `then` what they did.
+    The tokens of `uncounted` calls are unknown: their recorded cost is used in `then` as well.
     """
 
     purpose: Use
@@ -76,12 +76,12 @@ class Replayed(Value):
 
 
 class WhatIf(Value):
-    """What a period was, and what it would have been; costs are those of all its calls.
+    """A period as it was, and with other models; costs are those of all its calls.
 
-    `quality` and `latency_ms` are those of the moved calls of which both are known on both
-    sides: `quality_share` and `latency_share` say how many of them that are. `complete` is false
-    where there were more than 20,000 calls: these are the newest. `as_of` is the last day whose
-    turns are part of the evidence.
+    `quality` and `latency_ms` are those of the moved calls for which both are known on both sides;
+    `quality_share` and `latency_share` are the shares of these calls. `complete` is false if there
+    were more than 20,000 calls: these are the newest. `as_of` is the last day whose turns are part
+    of the evidence.
     """
 
     agent_id: str

@@ -49,10 +49,10 @@ class RecentSignals:
 
 
 class Measure(Value):
-    """By how many points of 100 something changes what turns are worth, with its 95 % interval.
+    """Effect on the value of turns in points of 100, with its 95 % interval.
 
-    `given` and `held` are judged turns with and without it, `helps` is how probable it is that it
-    does some good. `reason` says why there is no number.
+    `given` and `held` are judged turns with and without it, `helps` is the probability that it
+    helps. `reason` says why there is no number.
     """
 
     points: float | None = None

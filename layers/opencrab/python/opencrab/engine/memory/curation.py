@@ -57,15 +57,16 @@ Outcome = TypeVar("Outcome")
 
 
 class NewMemory(Value, defer_build=False):
-    """Something that an agent shall know, in one claim.
+    """A new memory with one claim.
 
-    What is for a session or its guild names that session; everything else is for everybody, unless
-    it is said to be private. `links` are ids of memories that belong to it.
+    For a memory that is for a session or its guild, name that session; any other is for everybody
+    unless it is private. `links` are ids of related memories.
     """
 
     content: MemoryContent = Field(examples=["オーナーは毎週月曜に打ち合わせをする。"])
     category: Category = Field(
-        default="fact", description="such as fact, preference, decision, lesson; core: in mind"
+        default="fact",
+        description="such as fact, preference, decision, lesson; core is part of every prompt",
     )
     confidence: Unit = OWNERS_WORD
     importance: Unit = 0.5
@@ -75,7 +76,7 @@ class NewMemory(Value, defer_build=False):
 
 
 class MemoryChange(Value, defer_build=False):
-    """What is to be different about a memory; what is left out stays."""
+    """Changes to a memory; fields that are left out stay."""
 
     content: MemoryContent | None = None
     category: Category | None = None

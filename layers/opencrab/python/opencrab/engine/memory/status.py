@@ -25,7 +25,7 @@ _READS = 10
 
 
 class IndexStanding(Value):
-    """How an agent's index stands; `published_at` and `published_rows` are of its snapshot."""
+    """Status of an agent's index; `published_at` and `published_rows` are of its snapshot."""
 
     backend: str
     rows: int
@@ -36,10 +36,10 @@ class IndexStanding(Value):
 
 
 class SessionStanding(Value):
-    """How far a session is known: up to which line it is indexed, and up to which summarised.
+    """Progress of a session: its last indexed and its last summarised line.
 
-    `failures` counts summaries in a row that could not be made, and `error` says why. `gaps` are
-    the newest lines that were passed over after that, `passed` counts all that still are.
+    `failures` counts consecutive failed summaries, and `error` says why. `gaps` are the newest
+    ranges of lines that were skipped after that, `passed` is the number of all that still are.
     """
 
     session_id: str
@@ -53,7 +53,7 @@ class SessionStanding(Value):
 
 
 class PeriodsStanding(Value):
-    """How the summaries of days and months fare; `gaps` are periods that were passed over."""
+    """Status of the summaries of days and months; `gaps` are periods that were skipped."""
 
     waiting: int = 0
     failures: int = 0
@@ -64,11 +64,11 @@ class PeriodsStanding(Value):
 
 
 class MemoryStatus(Value):
-    """How an agent's memory stands.
+    """Status of an agent's memory.
 
-    `memories` and `core` are what is kept, `refusals` what was not, by reason. `failing` counts
-    sessions that cannot be summarised, `passed` stretches and periods that were passed over; of
-    `all_sessions` at most 200 are told one by one.
+    `memories` and `core` count what is stored, `refusals` what was refused, by reason. `failing`
+    counts sessions that cannot be summarised, `passed` ranges of lines and periods that were
+    skipped; of `all_sessions` at most 200 are listed.
     """
 
     index: IndexStanding

@@ -13,10 +13,10 @@ from opencrab.ports.models.model import Models
 
 
 class Effective(ChosenModel):
-    """A model and who chose it; `problem` says why it cannot be asked now, if it cannot.
+    """A model and who chose it; `problem` says why it cannot be used now, if it cannot.
 
-    `learned` are the types of task for which other models were learned to be good, each with how
-    likely its aliases are: they come before what an owner set for all uses.
+    `learned` are the task types for which other models were learned to be good, each with the
+    probability of its aliases; they take precedence over an owner's choice for all uses.
     """
 
     problem: str = ""

@@ -59,11 +59,11 @@ class Reception(StrEnum):
 
 
 class NewBinding(Value, defer_build=False):
-    """What somebody says about the world that an agent is to live in."""
+    """The world that an agent is to be bound to."""
 
     world_id: Identifier
     keys: Annotated[tuple[Hash, ...], Field(min_length=1, max_length=KEYS)] = Field(
-        description="public keys of Ed25519 by which the world signs, in hexadecimal digits"
+        description="Ed25519 public keys that verify the world's signatures, in hexadecimal digits"
     )
     role: WorldRole
     knowledge_seeds: Annotated[tuple[Hash, ...], Field(max_length=SEEDS)] = ()

@@ -22,7 +22,7 @@ router = routes_below("/api/keys", "keys")
 
 
 class NewKey(Value, defer_build=False):
-    """A key to make."""
+    """A key to create."""
 
     name: Name
     scope: Scope = Scope.CHAT
@@ -39,14 +39,14 @@ class KeyView(View):
 
 
 class NewKeyView(KeyView):
-    """A new key; its secret is in the first answer only, null in a repeated one."""
+    """A new key; its secret is in the first response only, null in a repeated one."""
 
-    secret: str | None = Field(description="shown this once; keep it safe")
+    secret: str | None = Field(description="shown only once; keep it safe")
 
 
-@router.get("", summary="List API keys")
+@router.get("")
 def list_keys(api: Api, _caller: Owner, query: Paged) -> Page[KeyView]:
-    """Keys, oldest first, revoked ones too."""
+    """List API keys, oldest first, revoked ones too."""
     items, cursor = page_list(LISTING, query, api.runtime.home.keys.list, lambda key: key.id)
     return Page(items=tuple(map(KeyView.of, items)), next_cursor=cursor)
 
@@ -55,11 +55,10 @@ def list_keys(api: Api, _caller: Owner, query: Paged) -> Page[KeyView]:
     "",
     status_code=201,
     response_model=NewKeyView,
-    summary="Make an API key",
     operation_id="create_key",
 )
 def create(api: Api, _caller: Owner, once: Repeatable, body: Strict[NewKey]) -> Response:
-    """Make a key and show its secret, this once."""
+    """Create an API key; the secret is shown once."""
 
     def make() -> NewKeyView:
         secret, key = create_api_key(api.runtime, name=body.name, scope=body.scope)
@@ -74,9 +73,9 @@ def create(api: Api, _caller: Owner, once: Repeatable, body: Strict[NewKey]) -> 
     )
 
 
-@router.delete("/{key_id}", summary="Revoke an API key")
+@router.delete("/{key_id}")
 def revoke_key(api: Api, _caller: Owner, key_id: Id) -> KeyView:
-    """Revoke a key at once and for good; the last owner key stays."""
+    """Revoke an API key permanently and at once; the last owner key cannot be revoked."""
     keys = api.runtime.home.keys.list()
     owners = {key.id for key in keys if key.scope is Scope.OWNER and key.revoked_at is None}
     if owners == {key_id}:

@@ -57,7 +57,7 @@ class AgentView(Value):
 
 
 class AgentPut(Value, defer_build=False):
-    """An agent's settings as a whole; what is left out gets its default."""
+    """An agent's settings as a whole; fields that are left out get their defaults."""
 
     name: Name
     language: Language = Language.EN
@@ -69,9 +69,9 @@ class AgentPut(Value, defer_build=False):
 
 
 class AgentPatch(Value, defer_build=False):
-    """Some of an agent's settings.
+    """Changes to an agent's settings.
 
-    null returns `model` and `day_limit_micro_usd` to the installation's; elsewhere it changes
+    null resets `model` and `day_limit_micro_usd` to the installation's values; elsewhere it changes
     nothing.
     """
 
@@ -82,7 +82,7 @@ class AgentPatch(Value, defer_build=False):
     model: ModelName | None = None
     policy: Policy | None = Field(
         default=None,
-        description="strict, guarded, open, or the impacts and actions that run unasked",
+        description="strict, guarded, open, or the impacts and actions that run without approval",
     )
     approvals: ApprovalRules | None = None
     day_limit_micro_usd: Limit | None = None
@@ -97,9 +97,9 @@ class AgentPatch(Value, defer_build=False):
         }
 
 
-@router.get("", summary="List agents")
+@router.get("")
 def list_agents(api: Api, _caller: Reader, query: Paged) -> Page[AgentView]:
-    """Agents in order of their ids."""
+    """List agents in order of their ids."""
     after = place_in(LISTING, query.cursor)
     found = api.runtime.home.agents.page(after=after, limit=query.limit + 1)
     items, cursor = page_of(LISTING, found, query.limit, lambda profile: profile.agent.id)
@@ -110,7 +110,6 @@ def list_agents(api: Api, _caller: Reader, query: Paged) -> Page[AgentView]:
     "",
     status_code=201,
     response_model=AgentView,
-    summary="Create an agent",
     operation_id="create_agent",
 )
 def create(
@@ -122,7 +121,7 @@ def create(
         str | None, Header(description="the agent's language, unless the body names one")
     ] = None,
 ) -> Response:
-    """Create an agent with its soul and identity; only the name is needed."""
+    """Create an agent with its soul and identity; only its name is needed."""
     language = preferred_language(accept_language or "")
     asked = body.replaced(language=body.language or language)
 
@@ -134,13 +133,16 @@ def create(
     return once.answer(asked, make, status=201)
 
 
-@router.get("/{agent_id}", summary="Look at an agent")
+@router.get("/{agent_id}")
 def get_agent(api: Api, _caller: Reader, agent_id: Id, response: Response) -> AgentView:
-    """One agent with its soul and identity; ETag holds its version."""
+    """Get an agent with its soul and identity.
+
+    ETag holds the agent's version.
+    """
     return _view_with_etag(response, api.runtime.home.agents.get(agent_id))
 
 
-@router.put("/{agent_id}", summary="Replace an agent's settings")
+@router.put("/{agent_id}")
 def put_agent(
     api: Api, _caller: Owner, agent_id: Id, body: Strict[AgentPut], edit: Edit
 ) -> AgentView:
@@ -151,11 +153,14 @@ def put_agent(
     )
 
 
-@router.patch("/{agent_id}", summary="Change an agent's settings")
+@router.patch("/{agent_id}")
 def patch_agent(
     api: Api, _caller: Owner, agent_id: Id, body: Strict[AgentPatch], edit: Edit
 ) -> AgentView:
-    """Change the given settings of an agent; status wakes it or sends it to sleep."""
+    """Change the given settings of an agent.
+
+    `status` wakes the agent or makes it dormant.
+    """
     if body.status is AgentStatus.RETIRED:
         raise Invalid(
             "status: retiring is permanent", field="status", cure="use DELETE to retire an agent"
@@ -165,44 +170,44 @@ def patch_agent(
     )
 
 
-@router.delete("/{agent_id}", summary="Retire an agent")
+@router.delete("/{agent_id}")
 def retire_agent(api: Api, _caller: Owner, agent_id: Id) -> AgentView:
-    """Retire an agent for good: it answers no more; what it said and wrote stays."""
+    """Retire an agent permanently. It answers no more; its data is kept."""
     profile = api.runtime.home.agents.get(agent_id)
     if profile.agent.answers:
         profile = change_agent(api.runtime, profile, {"status": AgentStatus.RETIRED})
     return AgentView.of(profile)
 
 
-@router.get("/{agent_id}/soul", summary="Look at a soul")
+@router.get("/{agent_id}/soul")
 def get_soul(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Soul:
-    """An agent's personality."""
+    """Get a soul."""
     profile = api.runtime.home.agents.get(agent_id)
     set_etag(response, profile.agent.version)
     return profile.soul
 
 
-@router.put("/{agent_id}/soul", summary="Replace a soul")
+@router.put("/{agent_id}/soul")
 def put_soul(api: Api, _caller: Owner, agent_id: Id, body: Strict[Soul], edit: Edit) -> Soul:
-    """Replace an agent's personality; it counts from its next turn on."""
+    """Replace a soul; it applies from the next turn on."""
     profile = save_changes(api.runtime, agent_id, edit.version, {}, soul=body)
     set_etag(edit.response, profile.agent.version)
     return profile.soul
 
 
-@router.get("/{agent_id}/identity", summary="Look at an identity")
+@router.get("/{agent_id}/identity")
 def get_identity(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Identity:
-    """Who an agent is to others."""
+    """Get an identity."""
     profile = api.runtime.home.agents.get(agent_id)
     set_etag(response, profile.agent.version)
     return profile.identity
 
 
-@router.put("/{agent_id}/identity", summary="Replace an identity")
+@router.put("/{agent_id}/identity")
 def put_identity(
     api: Api, _caller: Owner, agent_id: Id, body: Strict[Identity], edit: Edit
 ) -> Identity:
-    """Replace who an agent is to others; it counts from its next turn on."""
+    """Replace an identity; it applies from the next turn on."""
     profile = save_changes(api.runtime, agent_id, edit.version, {}, identity=body)
     set_etag(edit.response, profile.agent.version)
     return profile.identity

@@ -28,11 +28,11 @@ router = routes_below("/api/agents/{agent_id}/llm", "models")
 
 
 class LlmConfigPut(Value, defer_build=False):
-    """An agent's whole say in routing; what is left out is left to the installation.
+    """An agent's model choices as a whole; omitted fields use the installation's.
 
-    `model` is for every use that `models` does not name. A private agent thinks with private
-    models only. `aim` is what may be learned about the choice of models, and to what end; left
-    out, it is what it is for a new agent: changes are proposed, none is made.
+    `model` is for every use that `models` does not name. A private agent uses private models only.
+    `aim` sets what may be learned about the choice of models, and to what end; if omitted, it is
+    that of a new agent: changes are proposed and not applied.
     """
 
     model: ModelName | None = None
@@ -55,7 +55,7 @@ class LlmConfigPut(Value, defer_build=False):
 
 
 class LlmConfigView(Value):
-    """An agent's say in routing, and what comes of it for each use."""
+    """An agent's model choices, and the resulting model of each use."""
 
     model: str | None
     models: dict[Use, str]
@@ -74,7 +74,7 @@ class MetricsQuery(PageQuery, defer_build=False):
 
 
 class CallMetrics(UsageRow):
-    """One model call of an agent; `metrics_id` names it for good."""
+    """One model call of an agent; `metrics_id` identifies it permanently."""
 
     metrics_id: str
 
@@ -88,24 +88,27 @@ class ReportQuery(Value, defer_build=False):
     """How far back a report looks, and by what it sorts calls."""
 
     period: Period = Period.ALL
-    group_by: Grouping | None = Field(default=None, description="by default by all four")
+    group_by: Grouping | None = Field(default=None, description="by default all four")
 
 
 Asked = Annotated[ReportQuery, Query()]
 
 
-@router.get("/config", summary="Which models does it use?")
+@router.get("/config")
 def get_llm_config(api: Api, _caller: Owner, agent_id: Id, response: Response) -> LlmConfigView:
-    """An agent's say in routing; ETag holds the agent's version."""
+    """Get an agent's model choices.
+
+    ETag holds the agent's version.
+    """
     current_preferences(api.runtime)
     return _llm_config_view(api.runtime.models, api.runtime.home.agents.get(agent_id), response)
 
 
-@router.put("/config", summary="Replace which models it uses")
+@router.put("/config")
 def put_llm_config(
     api: Api, _caller: Owner, agent_id: Id, body: Strict[LlmConfigPut], edit: Edit
 ) -> LlmConfigView:
-    """Replace an agent's say in routing; it counts from its next turn on."""
+    """Replace an agent's model choices; they apply from the next turn on."""
     current_preferences(api.runtime)
     api.runtime.home.agents.get(agent_id)
     require_model_config(api.runtime.models, body.config, body.model)
@@ -117,11 +120,11 @@ def put_llm_config(
     )
 
 
-@router.get("/metrics", summary="List its model calls")
+@router.get("/metrics")
 def list_llm_metrics(
     api: Api, _caller: Owner, agent_id: Id, query: Annotated[MetricsQuery, Query()]
 ) -> Page[CallMetrics]:
-    """An agent's model calls with their tokens, costs and times, the newest first."""
+    """List an agent's model calls with tokens, costs and times, newest first."""
     runtime, place = api.runtime, place_in(LISTING, query.cursor)
     if place is not None and not is_ledger_row_id(place):
         raise unknown_place()
@@ -132,16 +135,16 @@ def list_llm_metrics(
     return Page(items=tuple(map(CallMetrics.of, items)), next_cursor=cursor)
 
 
-@router.get("/metrics/summary", summary="Sum its calls up")
+@router.get("/metrics/summary")
 def llm_metrics_summary(api: Api, _caller: Owner, agent_id: Id, query: Asked) -> Report:
-    """What an agent's calls came to, by model, purpose, task type or complexity.
+    """Sum an agent's calls by model, purpose, task type or complexity.
 
-    At most 10,000 calls are looked at, the newest; `complete` is false when there were more.
+    Covers the newest 10,000 calls at most; `complete` is false if there were more.
     """
     return _report(api, agent_id, query)
 
 
-@router.get("/summary", summary="Sum its calls up (short)")
+@router.get("/summary")
 def llm_summary(api: Api, _caller: Owner, agent_id: Id, query: Asked) -> Report:
     """The same as `metrics/summary`."""
     return _report(api, agent_id, query)

@@ -57,17 +57,17 @@ class Verdict(Value, defer_build=False):
 
 
 class LinkWish(Value, defer_build=False):
-    """How long a link is good for."""
+    """How long a link is valid."""
 
     hours: Annotated[int, Field(ge=1, le=168)] = 24
 
 
 class OpenedView(Value):
-    """A call that waits, or waited, for a human: what it does and what it touches.
+    """A call that waits or waited for approval: what it does and what it touches.
 
-    `tainted` says that the turn has read words from outside. `by` is an id of a key, or `link:` and
-    the beginning of one, or `nobody` where time or the turn's end decided. Those who may not decide
-    are told what action it is, and nothing of what it is done with.
+    `tainted` says that the turn contains untrusted text. `by` is an id of a key, or `link:` and the
+    beginning of one, or `nobody` if it expired or its turn ended. Keys that may not decide see
+    which action it is, but not its arguments.
     """
 
     id: str
@@ -108,9 +108,9 @@ class WholeView(OpenedView):
 
 
 class LinkView(Value):
-    """A link by which one approval can be decided without a key, in the name of its maker.
+    """A link with which one approval can be decided without a key, in its creator's name.
 
-    `url` begins with the address that this request came to; `path` is for any other.
+    `url` uses the host of this request; `path` is for any other host.
     """
 
     url: str
@@ -118,11 +118,11 @@ class LinkView(Value):
     expires_at: datetime
 
 
-@router.get("", summary="List approvals")
+@router.get("")
 def list_approvals(
     api: Api, caller: Reader, query: Annotated[ApprovalsQuery, Query()]
 ) -> Page[OpenedView]:
-    """What waits for a human, the oldest first; or what was decided lately, the newest first."""
+    """List open approvals, oldest first, or decided ones, newest first."""
     listing = f"{query.state.value}_approvals"
     found = approvals.page_of_approvals(
         api.runtime.home.facts,
@@ -139,9 +139,9 @@ def list_approvals(
     return Page(items=tuple(shown), next_cursor=cursor)
 
 
-@router.get("/{approval_id}", summary="Look at an approval")
+@router.get("/{approval_id}")
 def get_approval(api: Api, caller: Reader, approval_id: Id) -> WholeView:
-    """One approval, open or decided; owners see the exact arguments as well."""
+    """Get one approval; owners see the exact arguments."""
     approval = approvals.find_approval(api.runtime.home.facts, approval_id)
     call = approvals.call_awaiting_approval(api.runtime.home, approval) if caller.is_owner else None
     arguments = None if call is None else action_arguments(call)
@@ -149,13 +149,13 @@ def get_approval(api: Api, caller: Reader, approval_id: Id) -> WholeView:
     return WholeView(**dict(OpenedView.of(approval, whole=whole)), arguments=arguments)
 
 
-@router.post("/{approval_id}/decide", response_model=OpenedView, summary="Approve or reject")
+@router.post("/{approval_id}/decide", response_model=OpenedView)
 def decide_approval(
     api: Api, caller: Talker, approval_id: Id, once: Repeatable, body: Strict[Verdict]
 ) -> Response:
-    """Decide, once: an owner always, a delegate of the agent as its rules say.
+    """Approve or reject a call, once: owners always, delegates as the agent's rules allow.
 
-    The same decision by the same key again is answered the same.
+    The same decision by the same key again returns the same response.
     """
 
     def make() -> OpenedView:
@@ -171,7 +171,7 @@ def decide_approval(
     return once.answer(body, make)
 
 
-@router.post("/{approval_id}/link", summary="Make a link to decide by")
+@router.post("/{approval_id}/link")
 def link_approval(
     api: Api,
     caller: Talker,
@@ -180,9 +180,9 @@ def link_approval(
     _once: Repeatable,
     body: Strict[LinkWish] | None = None,
 ) -> LinkView:
-    """Sign a link for somebody without a key; whoever holds it decides in your name, once.
+    """Create a signed link with which somebody without a key can decide.
 
-    It changes nothing, so a repeat makes it anew.
+    Anyone who has the link can decide once in your name. A repeated request creates the link again.
     """
     runtime, wish = api.runtime, body or LinkWish()
     approval = approvals.find_approval(runtime.home.facts, approval_id)

@@ -22,7 +22,7 @@ router = routes_below("/api/agents/{agent_id}/grants", "approvals")
 
 
 class GrantView(View):
-    """A grant, and how many of its calls are used."""
+    """A grant and the number of its calls that are used."""
 
     id: str
     agent_id: str
@@ -36,19 +36,22 @@ class GrantView(View):
     created_at: datetime
 
 
-@router.get("", summary="List grants")
+@router.get("")
 def list_grants(api: Api, _caller: Reader, agent_id: Id, query: Paged) -> Page[GrantView]:
-    """An agent's grants that have not ended, the oldest first."""
+    """List grants that have not ended, oldest first."""
     read = partial(grants.open_grants, api.runtime, agent_id)
     items, cursor = page_list(LISTING, query, read, lambda grant: grant.id)
     return Page(items=tuple(map(GrantView.of, items)), next_cursor=cursor)
 
 
-@router.post("", status_code=201, response_model=GrantView, summary="Give leave beforehand")
+@router.post("", status_code=201, response_model=GrantView)
 def create_grant(
     api: Api, caller: Owner, agent_id: Id, once: Repeatable, body: Strict[NewGrant]
 ) -> Response:
-    """Let so many calls run unasked until a time; a turn with words from outside asks anyway."""
+    """Allow a number of calls without approval until a given time.
+
+    A turn that contains untrusted text asks for approval anyway.
+    """
     if Impact.SPEECH in body.impacts:
         raise Invalid(
             "impact speech needs no grant and cannot be granted",
@@ -65,7 +68,7 @@ def create_grant(
     return once.answer(body, make, status=201)
 
 
-@router.delete("/{grant_id}", summary="Take a grant back")
+@router.delete("/{grant_id}")
 def revoke_grant(api: Api, _caller: Owner, agent_id: Id, grant_id: Id) -> GrantView:
-    """Revoke a grant: no call begins by it any more."""
+    """Revoke a grant; no further call may use it."""
     return GrantView.of(grants.revoke_grant(api.runtime.home.facts, agent_id, grant_id))

@@ -11,13 +11,11 @@ from opencrab.gateways.rest.http.idempotency import Repeatable
 router = routes_below("/api/agents/{agent_id}", "agents")
 
 
-@router.post(
-    "/events", status_code=202, response_model=Told, summary="Tell it that something happened"
-)
+@router.post("/events", status_code=202, response_model=Told)
 def tell_event(
     api: Api, _caller: Owner, agent_id: Id, once: Repeatable, body: Strict[News]
 ) -> Response:
-    """Let an agent know of an event; its words are a stranger's unless the owner trusts them."""
+    """Send an agent an event; its text is untrusted unless the owner marks it as trusted."""
     key = once.id_of("event")
     return once.answer(
         body, lambda: record_agent_event(api.runtime, agent_id, body, key=key), status=202

@@ -27,11 +27,14 @@ router = routes_below("/api/agents/{agent_id}", "agents")
 
 
 class HeartbeatPut(Heartbeat, defer_build=False):
-    """How an agent is to live on its own, as a whole; what is left out gets its default."""
+    """An agent's heartbeat settings as a whole; fields that are left out get their defaults."""
 
 
 class BeatView(View):
-    """A beat that had a reason, and the turn that it began; `slot` is its second since 1970."""
+    """A heartbeat that had a reason, and the turn that it started.
+
+    `slot` is its time in seconds since 1970.
+    """
 
     slot: int
     at: datetime
@@ -41,7 +44,7 @@ class BeatView(View):
 
 
 class TotalsView(Value):
-    """All beats that there ever were: most are idle and leave nothing but their number."""
+    """The number of all heartbeats ever; most are idle and only counted."""
 
     beats: int = 0
     idle: int = 0
@@ -58,19 +61,19 @@ class TotalsView(Value):
 
 
 class BeatsView(Page[BeatView]):
-    """The newest beats that had a reason, and how many there were of all kinds."""
+    """The newest heartbeats that had a reason, and the number of heartbeats of all kinds."""
 
     totals: TotalsView
 
 
 class StatusPut(Value, defer_build=False):
-    """What an agent is to be: active, dormant, or retired for good."""
+    """An agent's new status: active, dormant, or retired permanently."""
 
     status: AgentStatus
 
 
 class StatusView(Value):
-    """Whether an agent is awake; `nop_count` is how many turns in a row brought nothing usable."""
+    """Whether an agent is active; `nop_count` is its number of unproductive turns in a row."""
 
     status: AgentStatus
     nop_count: int
@@ -78,26 +81,32 @@ class StatusView(Value):
     next_beat_at: datetime | None
 
 
-@router.get("/heartbeat", summary="How does it live on its own?")
+@router.get("/heartbeat")
 def get_heartbeat(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Heartbeat:
-    """How often an agent wakes, and what it does then; ETag holds the agent's version."""
+    """Get how often an agent wakes and what it may do then.
+
+    ETag holds the agent's version.
+    """
     return _heartbeat(response, api.runtime.home.agents.get(agent_id))
 
 
-@router.put("/heartbeat", summary="Set how it lives on its own")
+@router.put("/heartbeat")
 def put_heartbeat(
     api: Api, _caller: Owner, agent_id: Id, body: Strict[HeartbeatPut], edit: Edit
 ) -> Heartbeat:
-    """Replace an agent's heartbeat; with another interval its next beat is one interval away."""
+    """Replace an agent's heartbeat settings.
+
+    If the interval changes, the next heartbeat is one new interval from now.
+    """
     heartbeat = Heartbeat(**dict(body))
     return _heartbeat(
         edit.response, save_changes(api.runtime, agent_id, edit.version, {"heartbeat": heartbeat})
     )
 
 
-@router.get("/heartbeats", summary="What were its beats for?")
+@router.get("/heartbeats")
 def list_heartbeats(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> BeatsView:
-    """Beats of the last 35 days that had a reason, newest first, and the number of all."""
+    """Heartbeats of the last 35 days that had a reason, newest first, and the number of all."""
     api.runtime.home.agents.get(agent_id)
     after = id_in(LISTING, query.cursor)
     found = heartbeat_log(api.runtime.home.facts, agent_id, after=after, limit=query.limit + 1)
@@ -109,17 +118,20 @@ def list_heartbeats(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Bea
     )
 
 
-@router.get("/status", summary="Is it awake?")
+@router.get("/status")
 def get_status(api: Api, _caller: Reader, agent_id: Id, response: Response) -> StatusView:
-    """Whether an agent is active, dormant or retired; ETag holds the agent's version."""
+    """Whether an agent is active, dormant or retired.
+
+    ETag holds the agent's version.
+    """
     return _status(api.runtime, response, api.runtime.home.agents.get(agent_id))
 
 
-@router.put("/status", summary="Wake it, or send it to sleep")
+@router.put("/status")
 def put_status(
     api: Api, _caller: Owner, agent_id: Id, body: Strict[StatusPut], edit: Edit
 ) -> StatusView:
-    """Let an agent be active or dormant, or retire it: that is for good."""
+    """Wake an agent, make it dormant or retire it permanently."""
     profile = save_changes(api.runtime, agent_id, edit.version, {"status": body.status})
     return _status(api.runtime, edit.response, profile)
 

@@ -22,7 +22,7 @@ router = routes_below("/api/agents/{agent_id}/schedules", "tasks")
 
 
 class ScheduleView(Value):
-    """A schedule; `channel` is only the owner's to read, `version` grows with every change."""
+    """A schedule; only the owner may read `channel`, `version` grows with every change."""
 
     id: str
     name: str
@@ -49,25 +49,28 @@ class ScheduleView(Value):
 
 
 class Begun(Value):
-    """The turns that have begun."""
+    """The turns that were started."""
 
     turn_ids: tuple[str, ...]
 
 
-@router.get("", summary="List schedules")
+@router.get("")
 def list_schedules(api: Api, caller: Reader, agent_id: Id, query: Paged) -> Page[ScheduleView]:
-    """An agent's schedules, the oldest first; there are 50 at most."""
+    """List schedules, oldest first, 50 at most."""
     read = partial(schedules.schedules_of_agent, api.runtime.home, agent_id)
     items, cursor = page_list(LISTING, query, read, lambda each: each.id)
     shown = tuple(ScheduleView.of(each, private=caller.is_owner) for each in items)
     return Page(items=shown, next_cursor=cursor)
 
 
-@router.post("", status_code=201, response_model=ScheduleView, summary="Create a schedule")
+@router.post("", status_code=201, response_model=ScheduleView)
 def create_schedule(
     api: Api, _caller: Owner, agent_id: Id, once: Repeatable, body: Strict[ScheduleDraft]
 ) -> Response:
-    """Give an agent instructions for set times; the first is the next one after now."""
+    """Create a schedule: an instruction at fixed times.
+
+    The first run is at the next of its times after now.
+    """
     schedule_id = once.id_of("schedule")
 
     def make() -> ScheduleView:
@@ -77,21 +80,24 @@ def create_schedule(
     return once.answer(body, make, status=201)
 
 
-@router.get("/{schedule_id}", summary="Look at a schedule")
+@router.get("/{schedule_id}")
 def get_schedule(
     api: Api, caller: Reader, agent_id: Id, schedule_id: Id, response: Response
 ) -> ScheduleView:
-    """One schedule; ETag holds the version of what its owner wrote."""
+    """Get a schedule.
+
+    ETag holds the version of the owner's settings.
+    """
     found = schedules.find_schedule(api.runtime.home.facts, agent_id, schedule_id)
     set_etag(response, found.version)
     return ScheduleView.of(found, private=caller.is_owner)
 
 
-@router.put("/{schedule_id}", summary="Replace a schedule")
+@router.put("/{schedule_id}")
 def put_schedule(
     api: Api, _caller: Owner, agent_id: Id, schedule_id: Id, body: Strict[ScheduleDraft], edit: Edit
 ) -> ScheduleView:
-    """Replace all of what a schedule says; nothing begins by that, and nothing comes again."""
+    """Replace a schedule's settings; this starts nothing and repeats nothing."""
     changed = schedules.change_schedule(
         api.runtime, agent_id, schedule_id, body, version=edit.version
     )
@@ -99,21 +105,19 @@ def put_schedule(
     return ScheduleView.of(changed, private=True)
 
 
-@router.delete("/{schedule_id}", summary="Delete a schedule")
+@router.delete("/{schedule_id}")
 def delete_schedule(api: Api, _caller: Owner, agent_id: Id, schedule_id: Id) -> ScheduleView:
-    """Keep a schedule no more; what it has begun goes on."""
+    """Delete a schedule; turns that it started continue."""
     return ScheduleView.of(
         schedules.delete_schedule(api.runtime.home.facts, agent_id, schedule_id), private=True
     )
 
 
-@router.post(
-    "/{schedule_id}/run", status_code=202, response_model=Begun, summary="Run a schedule now"
-)
+@router.post("/{schedule_id}/run", status_code=202, response_model=Begun)
 def run_schedule(
     api: Api, _caller: Owner, agent_id: Id, schedule_id: Id, once: Repeatable
 ) -> Response:
-    """Do at once what a schedule says, switched off or not; its times stay as they are."""
+    """Run a schedule now, even if it is switched off; its times stay."""
     key = once.id_of("run")
 
     def make() -> Begun:

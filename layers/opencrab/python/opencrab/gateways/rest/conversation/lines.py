@@ -34,7 +34,10 @@ class LinesQuery(PageQuery, defer_build=False):
 
 
 class LineView(Value):
-    """One line of a session; `sequence` is its place, and `thread` that of what it answers."""
+    """One line of a session.
+
+    `sequence` is its place, and `thread` that of the line it answers.
+    """
 
     sequence: int
     thread: int | None

@@ -38,7 +38,7 @@ router = routes_below("/api/sessions/{session_id}/messages", "messages")
 
 
 class NewMessage(Value, defer_build=False):
-    """Something to say to everybody in a session: text, parts, or text followed by parts."""
+    """A message to everybody in a session: text, parts, or text followed by parts."""
 
     text: MessageText | None = None
     parts: Annotated[tuple[Part, ...], Field(max_length=PARTS)] = ()
@@ -61,14 +61,14 @@ class NewMessage(Value, defer_build=False):
 
 
 class Accepted(Value):
-    """A message was stored, and its turns are queued: nothing of it can be lost any more."""
+    """A message was stored and its turns are queued; a crash no longer loses anything."""
 
     turn_ids: tuple[str, ...]
     message_id: str
 
 
 class ReplyView(Value):
-    """What one agent answered."""
+    """The answer of one agent."""
 
     agent_id: str
     agent_name: str
@@ -80,17 +80,17 @@ class ReplyView(Value):
 
 
 class Answered(Accepted):
-    """A message with the replies that came in time; pending turns go on without us."""
+    """A message with the replies that arrived in time; pending turns continue."""
 
     replies: tuple[ReplyView, ...]
     pending: tuple[str, ...]
 
 
-@router.get("", summary="Read a session")
+@router.get("")
 def list_messages(
     api: Api, caller: Reader, session_id: Id, query: Annotated[LinesQuery, Query()]
 ) -> Page[LineView]:
-    """Lines of a session in order: what people and agents said, and what OpenCrab reports."""
+    """Read the lines of a session in order: speech of people and agents, and notices."""
     runtime = api.runtime
     visible = visible_to(caller, query.kinds)
     place = sequence_in(f"{LISTING}-{query.order}", query.cursor)
@@ -113,8 +113,7 @@ def list_messages(
     "",
     status_code=202,
     response_model=Accepted,
-    responses={200: {"model": Answered, "description": "With `Prefer: wait`: what was answered"}},
-    summary="Say something",
+    responses={200: {"model": Answered, "description": "With `Prefer: wait`: the replies"}},
 )
 async def post_message(
     *,
@@ -128,9 +127,9 @@ async def post_message(
         Header(description="`wait=25`: answer with the replies that come within 25 seconds"),
     ] = None,
 ) -> Response:
-    """Say something to every agent of the session; each answers in a turn of its own.
+    """Send a message to every agent of a session; each answers in its own turn.
 
-    The same Idempotency-Key with the same message answers the same turns.
+    The same Idempotency-Key with the same message returns the same turns.
     """
     wanted = wanted_wait(prefer)
     seconds = None if wanted is None else api.within(wanted)

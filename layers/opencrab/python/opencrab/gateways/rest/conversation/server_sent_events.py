@@ -41,13 +41,14 @@ class EventsQuery(Value, defer_build=False):
     """Which events, from where and for how long."""
 
     after: Annotated[int, Field(ge=0, le=LAST)] | None = Field(
-        default=None, description="begin after this sequence; by default with what comes next"
+        default=None, description="begin after this sequence; by default only new lines"
     )
     kinds: Annotated[str, Field(max_length=100)] | None = Field(
         default=None, description="kinds of lines, as in GET messages"
     )
     seconds: Annotated[int, Field(ge=1, le=86_400)] | None = Field(
-        default=None, description="end after so long; the client reconnects"
+        default=None,
+        description="end the stream after this number of seconds; the client reconnects",
     )
     format: Literal["opencrab", "agui"] = Field(
         default="opencrab",
@@ -158,7 +159,6 @@ class SessionFollower:
     "/sessions/{session_id}/events",
     response_class=StreamingResponse,
     responses={200: _STREAM},
-    summary="Follow a session",
 )
 async def session_events(
     api: Api,
@@ -166,10 +166,11 @@ async def session_events(
     session_id: Id,
     query: Annotated[EventsQuery, Query()],
     last_event_id: Annotated[
-        str | None, Header(description="the last event seen; it comes before `after`")
+        str | None,
+        Header(description="id of the last event received; takes precedence over `after`"),
     ] = None,
 ) -> StreamingResponse:
-    """Server-sent events of a session, until the client leaves or the seconds are over."""
+    """Follow a session as server-sent events, until the client leaves or the time is up."""
     visible = visible_to(caller, query.kinds)
     after = query.after if last_event_id is None else sequence_of(last_event_id)
     agui = query.format == "agui"

@@ -31,7 +31,7 @@ router = routes_below("/api/sessions", "sessions")
 
 
 class SessionView(View):
-    """A conversation: its participants, its counters, and who may hear of it later."""
+    """A conversation: its participants, its counters, and who may read it later."""
 
     id: str
     name: str | None
@@ -65,16 +65,16 @@ class Mentor(Value, defer_build=False):
 
 
 class MentorView(Value):
-    """An instruction as it was given; `line` is its place in the session."""
+    """A stored instruction; `line` is its place in the session."""
 
     id: str
     line: int
     at: datetime
 
 
-@router.get("", summary="List sessions")
+@router.get("")
 def list_sessions(api: Api, _caller: Reader, query: Paged) -> Page[SessionView]:
-    """Sessions in order of their ids, ended ones too."""
+    """List sessions in order of their ids, ended ones too."""
     after = place_in(LISTING, query.cursor)
     found = api.runtime.home.sessions.page(after=after, limit=query.limit + 1)
     items, cursor = page_of(LISTING, found, query.limit, lambda session: session.id)
@@ -85,11 +85,10 @@ def list_sessions(api: Api, _caller: Reader, query: Paged) -> Page[SessionView]:
     "",
     status_code=201,
     response_model=SessionView,
-    summary="Open a session",
     operation_id="create_session",
 )
 def create(api: Api, caller: Talker, once: Repeatable, body: Strict[NewSession]) -> Response:
-    """Open a conversation with one or more agents; only owner keys may choose its models."""
+    """Open a session with one or more agents; only owner keys may choose its models."""
     if body.models and not caller.is_owner:
         raise Refused("only an owner key may choose a session's models", field="models")
 
@@ -102,21 +101,21 @@ def create(api: Api, caller: Talker, once: Repeatable, body: Strict[NewSession])
     return once.answer(body, make, status=201)
 
 
-@router.get("/{session_id}", summary="Look at a session")
+@router.get("/{session_id}")
 def get_session(api: Api, _caller: Reader, session_id: Id) -> SessionView:
-    """One conversation."""
+    """Get a session."""
     return SessionView.of(api.runtime.home.sessions.get(session_id))
 
 
-@router.delete("/{session_id}", summary="End a session")
+@router.delete("/{session_id}")
 def delete_session(api: Api, caller: Talker, session_id: Id) -> SessionView:
-    """End a conversation: it takes no more messages, and stays readable."""
+    """End a session: it takes no more messages and stays readable."""
     return _end_session_if_allowed(api.runtime, caller, session_id)
 
 
-@router.post("/{session_id}/end", response_model=SessionView, summary="End a session")
+@router.post("/{session_id}/end", response_model=SessionView)
 def end_session(api: Api, caller: Talker, session_id: Id, once: Repeatable) -> Response:
-    """End a conversation: it takes no more messages, and stays readable."""
+    """End a session: it takes no more messages and stays readable."""
     return once.answer(None, lambda: _end_session_if_allowed(api.runtime, caller, session_id))
 
 
@@ -124,15 +123,14 @@ def end_session(api: Api, caller: Talker, session_id: Id, once: Repeatable) -> R
     "/{session_id}/mentor",
     status_code=201,
     response_model=MentorView,
-    summary="Instruct the agents",
 )
 def mentor(
     api: Api, caller: Owner, session_id: Id, once: Repeatable, body: Strict[Mentor]
 ) -> Response:
     """Give the session's agents an instruction that only they and the owner see.
 
-    A running turn hears it before its next step, later turns find it in their history; it starts
-    no turn.
+    A running turn reads it before its next step, later turns find it in their history. It starts no
+    turn.
     """
     instruction_id = once.id_of("instruction")
 

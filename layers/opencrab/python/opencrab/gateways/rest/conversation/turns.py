@@ -25,36 +25,36 @@ class Cancel(Value, defer_build=False):
 
 
 class Decision(Value, defer_build=False):
-    """Whether a waiting turn may do what it asks for."""
+    """Whether a waiting turn may run its call."""
 
     approved: bool
     reason: ShortText = ""
 
 
-@router.get("/{turn_id}", summary="Read a turn's story")
+@router.get("/{turn_id}")
 def get_turn(api: Api, caller: Reader, turn_id: Id) -> StoryView:
-    """A turn's state, and every step that it took."""
+    """Get a turn's state and every step."""
     recorded = api.runtime.home.journal.load(turn_id)
     records = resolve_record_pointers(recorded.records, api.runtime.home.blobs)
     return StoryView.told(recorded.turn, records, private=caller.is_owner)
 
 
-@router.post("/{turn_id}/cancel", response_model=TurnView, summary="Stop a turn")
+@router.post("/{turn_id}/cancel", response_model=TurnView)
 def cancel_turn(
     api: Api, caller: Talker, turn_id: Id, once: Repeatable, body: Strict[Cancel] | None = None
 ) -> Response:
-    """Ask a turn to stop before its next call; one that has ended is answered as it is."""
+    """Stop a turn before its next call; a turn that has ended is returned unchanged."""
     wish = body or Cancel()
     return once.answer(
         wish, lambda: _cancel_turn_if_allowed(api.runtime, caller, turn_id, wish.reason)
     )
 
 
-@router.post("/{turn_id}/decide", response_model=TurnView, summary="Decide an approval")
+@router.post("/{turn_id}/decide", response_model=TurnView)
 def decide_turn(
     api: Api, caller: Owner, turn_id: Id, once: Repeatable, body: Strict[Decision]
 ) -> Response:
-    """Approve or reject what a waiting turn asks for; it goes on with exactly that call."""
+    """Approve or reject the call for which a turn waits; the turn continues with that call."""
 
     def make() -> TurnView:
         turn = control.decide_waiting_turn(

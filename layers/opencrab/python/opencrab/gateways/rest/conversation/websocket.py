@@ -67,7 +67,7 @@ class Talk(Protocol):
 class TicketView(Value):
     """A ticket that opens one WebSocket as `?ticket=`, once, within a minute."""
 
-    ticket: str | None = Field(description="shown this once; null in a repeated answer")
+    ticket: str | None = Field(description="shown only once; null in a repeated response")
     expires_at: datetime
 
 
@@ -86,10 +86,12 @@ def no_refusal(record: logging.LogRecord) -> bool:
     "/api/tickets",
     status_code=201,
     response_model=TicketView,
-    summary="Get a ticket for a WebSocket",
 )
 def create_ticket(api: Api, request: Request, _caller: Reader, once: Repeatable) -> Response:
-    """A ticket with this key's scope, for pages, whose WebSockets cannot send a header."""
+    """Get a ticket that opens one WebSocket with this key's scope.
+
+    For web pages, whose WebSockets cannot send a header.
+    """
     key = content_hash(secret_in(request.scope["headers"]).encode())
 
     def make() -> TicketView:

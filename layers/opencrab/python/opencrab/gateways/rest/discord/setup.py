@@ -42,65 +42,71 @@ class CommandsPut(Value, defer_build=False):
     guild_id: Snowflake | None = None
 
 
-@router.get("/discord", summary="Is Discord set up?")
+@router.get("/discord")
 def get_discord(
     api: Api,
     _caller: Owner,
     request: Request,
     accept_language: Annotated[str | None, Header(description="the language of the advice")] = None,
 ) -> DoctorView:
-    """Look at token, keys, endpoint, commands and permissions, and say what to click."""
+    """Check token, keys, endpoint, commands and permissions, with instructions."""
     application = _with_default_endpoint(api.discord, str(request.base_url))
     language = preferred_language(accept_language or "")
     return DoctorView(checks=diagnosis.diagnose_discord(api.runtime, application, language))
 
 
-@router.get("/discord/commands", summary="Which commands are registered?")
+@router.get("/discord/commands")
 def get_discord_commands(api: Api, _caller: Owner, guild_id: _Guild = None) -> Difference:
-    """How the commands that Discord has differ from those that it should have."""
+    """Compare registered with expected commands."""
     return setup.command_registration_difference(api.runtime.discord, api.discord, guild_id)
 
 
-@router.put("/discord/commands", summary="Register the commands")
+@router.put("/discord/commands")
 def put_discord_commands(api: Api, _caller: Owner, body: Strict[CommandsPut]) -> Difference:
-    """Put our commands in place of all that are registered there; answers what that changed."""
+    """Register the commands in place of all registered ones; returns what changed."""
     return setup.register_commands(api.runtime.discord, api.discord, body.guild_id)
 
 
-@router.get("/discord/invite", summary="Links to invite the bot")
+@router.get("/discord/invite")
 def invite_discord(api: Api, _caller: Owner) -> Invitation:
-    """The links by which the bot comes to a server, or along with one user."""
+    """Get links that invite the bot to a server, or install it for one user."""
     return setup.bot_invitation(api.runtime.discord, api.discord)
 
 
-@router.get("/discord/presences", summary="Who is on Discord?")
+@router.get("/discord/presences")
 def list_discord_presences(api: Api, _caller: Owner) -> PresencesView:
-    """What every agent is on Discord for which something is kept."""
+    """List stored Discord settings of all agents."""
     return PresencesView(items=presence.discord_presences(api.runtime.home.facts))
 
 
-@router.get("/agents/{agent_id}/discord", summary="What is an agent on Discord?")
+@router.get("/agents/{agent_id}/discord")
 def get_agent_discord(api: Api, _caller: Owner, agent_id: Id) -> Presence:
-    """Where an agent takes part, and who is who to it; the defaults where nothing is kept."""
+    """Get an agent's Discord settings: its channels, and who its owners and users are.
+
+    The defaults are returned if nothing is stored.
+    """
     api.runtime.home.agents.get(agent_id)
     return presence.discord_presence(api.runtime.home.facts, agent_id) or Presence(
         agent_id=agent_id
     )
 
 
-@router.put("/agents/{agent_id}/discord", summary="Set what an agent is on Discord")
+@router.put("/agents/{agent_id}/discord")
 def put_agent_discord(
     api: Api, _caller: Owner, agent_id: Id, body: Strict[PresencePut]
 ) -> Presence:
-    """Replace where an agent takes part, and who is who to it; it counts at once."""
+    """Replace an agent's Discord settings; they apply at once."""
     return presence.save_discord_presence(
         api.runtime.home, Presence(agent_id=agent_id, **dict(body))
     )
 
 
-@router.delete("/agents/{agent_id}/discord", summary="Let an agent be nothing special on Discord")
+@router.delete("/agents/{agent_id}/discord")
 def delete_agent_discord(api: Api, _caller: Owner, agent_id: Id) -> Presence:
-    """Keep nothing of an agent any more: it can be asked anywhere, and speaks up nowhere."""
+    """Delete an agent's Discord settings, so that the defaults apply again.
+
+    With the defaults the agent answers in any channel when asked and never posts on its own.
+    """
     presence.delete_discord_presence(api.runtime.home, agent_id)
     return Presence(agent_id=agent_id)
 
@@ -109,12 +115,11 @@ def delete_agent_discord(api: Api, _caller: Owner, agent_id: Id) -> Presence:
     "/discord/messages",
     status_code=202,
     response_model=OverheardView,
-    summary="Bring an ordinary message",
 )
 def bring_discord_message(
     api: Api, _caller: Owner, once: Repeatable, body: Strict[ambient_messages.Said]
 ) -> Response:
-    """Let the agents that it concerns answer in its channel; the same message again is one turn."""
+    """Deliver a channel message from the relay; the same message is processed once."""
 
     def make() -> OverheardView:
         setup.require_discord(api.runtime.discord)
@@ -126,11 +131,11 @@ def bring_discord_message(
     return once.answer(body, make, status=202)
 
 
-@router.post("/discord/reactions", response_model=ReactedView, summary="Bring a reaction")
+@router.post("/discord/reactions", response_model=ReactedView)
 def bring_discord_reaction(
     api: Api, _caller: Owner, once: Repeatable, body: Strict[reactions.Reaction]
 ) -> Response:
-    """Keep a thumb under one of our messages as feedback on the turn that wrote it, if known."""
+    """Deliver a reaction from the relay as feedback on the turn that wrote the message."""
 
     def make() -> ReactedView:
         found = reactions.record_reaction(api.runtime, body, own_ids=_own_ids(api.discord))

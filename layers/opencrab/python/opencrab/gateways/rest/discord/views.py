@@ -12,19 +12,19 @@ from opencrab.engine.discord.reactions import Unused
 
 
 class DoctorView(Value):
-    """What was looked at, in the order in which it should be put right."""
+    """The checks of the setup, in the order in which problems should be fixed."""
 
     checks: tuple[Check, ...]
 
 
 class PresencesView(Value):
-    """What agents are on Discord, in order of their ids."""
+    """Discord settings of agents, in order of their ids."""
 
     items: tuple[Presence, ...]
 
 
 class PresencePut(Value, defer_build=False):
-    """What an agent is to be on Discord; what is left out gets its default.
+    """An agent's Discord settings as a whole; fields that are left out get their defaults.
 
     `token_secret` names the secret with the token of a bot of the agent's own.
     """
@@ -44,7 +44,7 @@ class PresencePut(Value, defer_build=False):
 
 
 class OverheardView(Value):
-    """The turns that a message started; with none the reason why nobody answers."""
+    """The turns that a message started; without any the reason why no agent answers."""
 
     turn_ids: tuple[str, ...]
     reason: Silence | None = None
@@ -56,7 +56,7 @@ class OverheardView(Value):
 
 
 class ReactedView(Value):
-    """The turn that the feedback is about; with none the reason why there is no feedback."""
+    """The turn that the feedback is about; without one the reason why there is no feedback."""
 
     turn_id: str | None
     reason: Unused | None = None

@@ -16,8 +16,8 @@ router = routes_below("/api/sessions", "sessions")
 class ShareView(View):
     """One agent's share of a session.
 
-    `characters_share` is 0..1 of all that agents said in it, `silent_seconds` the time since it
-    spoke last, or since the session began, until now or until the session's end.
+    `characters_share` is its share, 0..1, of all characters that agents said, `silent_seconds` the
+    time since its last speech, or since the session began, until now or until the session's end.
     """
 
     agent_id: str
@@ -44,9 +44,9 @@ class FairnessView(Value):
     participants: tuple[ShareView, ...]
 
 
-@router.get("/{session_id}/fairness", summary="See how evenly agents spoke")
+@router.get("/{session_id}/fairness")
 def get_fairness(api: Api, _caller: Reader, session_id: Id) -> FairnessView:
-    """Turns, speeches and characters of each agent, and one index for all of them."""
+    """Turns, speeches and characters of each agent, with Jain's fairness index."""
     return session_fairness_statistics(
         api.runtime.home.sessions.get(session_id), api.runtime.clock.now()
     )

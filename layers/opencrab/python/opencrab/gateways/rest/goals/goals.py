@@ -38,7 +38,7 @@ router = routes_below("/api/agents/{agent_id}", "tasks")
 
 
 class Purpose(Value, defer_build=False):
-    """What an agent is there for, in one sentence; empty while nobody has said."""
+    """An agent's purpose, in one sentence; empty until one is set."""
 
     purpose: Annotated[ShortText, Field(max_length=500)]
 
@@ -50,9 +50,9 @@ class PurposeView(Value):
 
 
 class PlannedView(Value):
-    """One task of a plan: what must be true before it and after it, and what became of it.
+    """One task of a plan with its preconditions, effects and outcome.
 
-    `result` is only the owner's to read.
+    Only the owner may read `result`.
     """
 
     id: str
@@ -77,12 +77,12 @@ class PlannedView(Value):
 
 
 class GoalView(Value):
-    """A goal with its plan; completion is the share of its tasks that are done, in percent.
+    """A goal with its plan; `completion` is the percentage of its tasks that are done.
 
-    `horizon` and `worth` say how far away it lies and what it promises, `revision` counts its
-    plans, `risk` is the greatest of its tasks, `waits` is why it waits if it does. `satisfaction`
-    is what came of it once it is completed. `score` is there for open goals if it was asked for:
-    the weighted terms and their sum, with the values and the weights that they came of.
+    `horizon` and `worth` are its time horizon and expected value, `revision` counts its plans,
+    `risk` is the highest risk of its tasks, `waits` is why it waits if it does. `satisfaction` is
+    its outcome once it is completed. `score` is there for open goals on request: the weighted terms
+    and their sum, with their values and weights.
     """
 
     id: str
@@ -117,17 +117,20 @@ class GoalView(Value):
         )
 
 
-@router.get("/purpose", summary="What is it there for?")
+@router.get("/purpose")
 def get_purpose(api: Api, _caller: Reader, agent_id: Id, response: Response) -> PurposeView:
-    """An agent's purpose; ETag holds the agent's version."""
+    """Get an agent's purpose.
+
+    ETag holds the agent's version.
+    """
     return _purpose(response, api.runtime.home.agents.get(agent_id))
 
 
-@router.put("/purpose", summary="Give it a purpose")
+@router.put("/purpose")
 def put_purpose(
     api: Api, _caller: Owner, agent_id: Id, body: Strict[Purpose], edit: Edit
 ) -> PurposeView:
-    """Say what an agent is there for; it counts from its next turn on."""
+    """Replace an agent's purpose; it applies from the next turn on."""
     purpose = body.purpose.strip()
     return _purpose(
         edit.response, save_changes(api.runtime, agent_id, edit.version, {"purpose": purpose})
@@ -138,17 +141,17 @@ class Explained(PageQuery):
     """Which part of the goals, and whether their scores are shown."""
 
     explain: bool = Field(
-        default=False, description="also how each open goal's priority comes about"
+        default=False, description="also return how each open goal's priority is calculated"
     )
 
 
-@router.get("/goals", summary="List goals")
+@router.get("/goals")
 def list_goals(
     api: Api, caller: Reader, agent_id: Id, query: Annotated[Explained, Query()]
 ) -> Page[GoalView]:
-    """An agent's goals with their plans, the newest first.
+    """List goals with their plans, newest first.
 
-    With `explain=1` each open one has its score: how much the agent wants it now, term by term.
+    `explain=1` adds a score to each open goal: its current priority with each term of the sum.
     """
     after = place_in(LISTING, query.cursor) or ""
     found = tasks.goals_of_agent(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
@@ -163,13 +166,14 @@ def list_goals(
     )
 
 
-@router.post("/goals", status_code=201, response_model=GoalView, summary="Give it a goal")
+@router.post("/goals", status_code=201, response_model=GoalView)
 def inject_goal(
     api: Api, caller: Owner, agent_id: Id, once: Repeatable, body: Strict[NewGoal]
 ) -> Response:
-    """Give an agent a goal that it begins by itself, by its priority; an instruction begins now.
+    """Give an agent a goal that it starts on its own, by its priority.
 
-    An aspiration is never begun: it leads the agent to objectives of its own.
+    An instruction starts at once instead (`POST .../tasks`). An aspiration is never started; the
+    agent derives objectives from it.
     """
     key = once.id_of("goal")
     principal = caller.principal
@@ -182,7 +186,7 @@ def inject_goal(
     return once.answer(body, make, status=201)
 
 
-@router.post("/goals/{goal_id}/abandon", response_model=GoalView, summary="Give a goal up")
+@router.post("/goals/{goal_id}/abandon", response_model=GoalView)
 def abandon_goal(
     api: Api,
     caller: Owner,
@@ -192,7 +196,10 @@ def abandon_goal(
     once: Repeatable,
     body: Strict[Reason] | None = None,
 ) -> Response:
-    """End a goal before its next call; what is done stays done, and one that ended stays so."""
+    """Abandon a goal before its next call; completed actions are not undone.
+
+    A goal that has ended is returned unchanged.
+    """
     wish, by = body or Reason(), caller.principal.id
 
     def make() -> GoalView:
@@ -203,16 +210,21 @@ def abandon_goal(
     return once.answer(wish, make)
 
 
-@router.get("/goals/{goal_id}", summary="Look at a goal")
+@router.get("/goals/{goal_id}")
 def get_goal(
     api: Api,
     caller: Reader,
     agent_id: Id,
     goal_id: Id,
     *,
-    explain: Annotated[bool, Query(description="also how its priority comes about")] = False,
+    explain: Annotated[
+        bool, Query(description="also return how its priority is calculated")
+    ] = False,
 ) -> GoalView:
-    """One goal with its plan; with `explain=1` an open one has its score."""
+    """Get a goal with its plan.
+
+    `explain=1` adds the score of an open goal.
+    """
     goal = find_goal(api.runtime.home.facts, agent_id, goal_id).read(Goal)
     scores = explain_goal_priorities(api.runtime, agent_id, (goal,)) if explain else {}
     return GoalView.of(goal, private=caller.is_owner, score=scores.get(goal.id))

@@ -20,7 +20,7 @@ router = routes_below("/api/agents/{agent_id}", "tasks")
 
 
 class GivenUpView(Value):
-    """A plan that another one took the place of, and why."""
+    """A plan that was replaced by another one, and why."""
 
     revision: int
     why: str
@@ -29,7 +29,7 @@ class GivenUpView(Value):
 
 
 class PlanView(Value):
-    """A goal's plan: a draft until its first task begins; `earlier` are those that it gave up.
+    """A goal's plan: a draft until its first task begins; `earlier` are abandoned plans.
 
     `revision` counts the plans of its goal.
     """
@@ -42,9 +42,9 @@ class PlanView(Value):
     earlier: tuple[GivenUpView, ...]
 
 
-@router.get("/plan", summary="Look at the plan of now")
+@router.get("/plan")
 def get_plan(api: Api, caller: Reader, agent_id: Id) -> PlanView | None:
-    """The plan that the agent carries out now; null where it carries none out."""
+    """Get the plan that is being carried out, or null."""
     current = api.runtime.home.agents.get(agent_id).mind.agenda.current
     if current is None:
         return None
@@ -52,9 +52,12 @@ def get_plan(api: Api, caller: Reader, agent_id: Id) -> PlanView | None:
     return _plan(api.runtime.home.facts, goal, private=caller.is_owner)
 
 
-@router.get("/plans", summary="List plans")
+@router.get("/plans")
 def list_plans(api: Api, caller: Reader, agent_id: Id, query: Paged) -> Page[PlanView]:
-    """An agent's plans, those of its newest goals first; goals without one are left out."""
+    """List plans, those of the newest goals first.
+
+    Goals without a plan are left out.
+    """
     after = place_in(LISTING, query.cursor) or ""
     found = tasks.goals_of_agent(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
     goals, cursor = page_of(LISTING, found, query.limit, lambda goal: goal.id)

@@ -39,7 +39,8 @@ class TaskEventsQuery(Value, defer_build=False):
     """For how long."""
 
     seconds: Annotated[int, Field(ge=1, le=86_400)] | None = Field(
-        default=None, description="end after so long; the client reconnects"
+        default=None,
+        description="end the stream after this number of seconds; the client reconnects",
     )
 
 
@@ -94,7 +95,6 @@ class TaskFollower:
     "/{task_id}/events",
     response_class=StreamingResponse,
     responses={200: _STREAM},
-    summary="Follow a task",
 )
 async def task_events(
     *,
@@ -104,10 +104,11 @@ async def task_events(
     task_id: Id,
     query: Annotated[TaskEventsQuery, Query()],
     last_event_id: Annotated[
-        str | None, Header(max_length=200, description="the last event seen: it is not sent again")
+        str | None,
+        Header(max_length=200, description="id of the last event received; it is not sent again"),
     ] = None,
 ) -> StreamingResponse:
-    """A task's progress each time that it changes, until the task ends."""
+    """Follow a task's progress as server-sent events until it ends."""
     fact = await run_in_threadpool(find_goal, api.runtime.home.facts, agent_id, task_id)
     goal = fact.read(Goal)
     once = api.longest_seconds is not None

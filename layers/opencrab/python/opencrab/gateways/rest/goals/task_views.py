@@ -23,11 +23,11 @@ from opencrab.ports.turn.journal import Journal
 
 
 class TaskSummary(Summary):
-    """Where a task stands, in a line."""
+    """Status of a task, in a line."""
 
 
 class Front(Value):
-    """The task that the agent is busy with while others are in line."""
+    """The task that the agent works on while others are queued."""
 
     id: str
     name: str
@@ -35,12 +35,12 @@ class Front(Value):
 
 
 class TaskView(Progress):
-    """A task with its plan, and what the turn that works on it does and has done.
+    """A task with its plan, and the progress of the turn that works on it.
 
-    `step` counts the turn's model calls, `spent_micro_usd` is the turn's too. `current` is what
-    happens now, be it an action or a thought; `thinking` is what the agent thought last. `behind`
-    is the task that one in line waits for. `over` says that nothing of all this will change any
-    more. What an approval is about only owners see and those who may decide in their place.
+    `step` counts the turn's model calls, `spent_micro_usd` is the turn's too. `current` is the
+    current action or thought; `thinking` is the agent's last thought. `behind` is the task that a
+    queued one waits for. `over` says that nothing here changes any more. Only owners and those who
+    may decide in their place see what an approval is about.
     """
 
     behind: Front | None = None

@@ -44,23 +44,23 @@ Words = Annotated[MessageText, AfterValidator(_not_blank)]
 
 
 class NewTask(Value, defer_build=False):
-    """What is to be done; without a name its first line is one."""
+    """An instruction; without a name its first line is the name."""
 
     instruction: Words
     name: Name | None = None
     budget_usd: Annotated[float, Field(ge=0, le=1_000_000)] | None = Field(
-        default=None, description="what its plan may cost at most"
+        default=None, description="most US dollars that its plan may cost"
     )
 
 
 class Reason(Value, defer_build=False):
-    """Why it is to be so."""
+    """Reason of a change."""
 
     reason: ShortText = ""
 
 
 class Steering(Value, defer_build=False):
-    """What the agent hears before its next step."""
+    """A message that the agent reads before its next step."""
 
     text: Words
 
@@ -116,13 +116,13 @@ async def _order(
 Ordered = Annotated[TaskCommand, Depends(_order)]
 
 
-@router.post("", status_code=202, response_model=TaskView, summary="Give an instruction")
+@router.post("", status_code=202, response_model=TaskView)
 def create_task(
     api: Api, caller: Talker, agent_id: Id, once: Repeatable, body: Strict[NewTask]
 ) -> Response:
-    """Let an agent plan and carry something out, in a session of its own.
+    """Give an instruction, which is planned and carried out in a session of its own.
 
-    It begins at once, or when the task that the agent is busy with has ended.
+    It starts at once, or after the task that the agent is working on.
     """
     budget = None if body.budget_usd is None else round(body.budget_usd * _MICRO)
     asked = NewInstruction(instruction=body.instruction, name=body.name, budget_micro_usd=budget)
@@ -135,9 +135,9 @@ def create_task(
     return once.answer(body, make, status=202)
 
 
-@router.get("", summary="List tasks")
+@router.get("")
 def list_tasks(api: Api, _caller: Reader, agent_id: Id, query: Paged) -> Page[TaskSummary]:
-    """What an agent was told to do or set itself, the newest first."""
+    """List instructions and own goals, newest first."""
     after = place_in(LISTING, query.cursor) or ""
     found = instructions.goals_of_agent(
         api.runtime.home, agent_id, after=after, limit=query.limit + 1
@@ -149,26 +149,30 @@ def list_tasks(api: Api, _caller: Reader, agent_id: Id, query: Paged) -> Page[Ta
     )
 
 
-@router.get("/{task_id}", summary="Look at a task")
+@router.get("/{task_id}")
 def get_task(api: Api, caller: Reader, agent_id: Id, task_id: Id) -> TaskView:
-    """How far a task has come; only owners see thoughts, arguments and results.
+    """Get a task's progress.
 
-    The id of one task of a plan shows the whole.
+    Only owners see thoughts, arguments and results. The id of one task of a plan returns the whole
+    plan.
     """
     goal = find_goal(api.runtime.home.facts, agent_id, task_id).read(Goal)
     return task_view(api.runtime, goal, caller)
 
 
-@router.post("/{task_id}/cancel", response_model=TaskView, summary="Give a task up")
+@router.post("/{task_id}/cancel", response_model=TaskView)
 def cancel_task(order: Ordered, body: Strict[Reason] | None = None) -> Response:
-    """End a task before its next call; what is done stays done, and one that ended stays so."""
+    """Cancel a task before its next call; completed actions are not undone.
+
+    A task that has ended is returned unchanged.
+    """
     wish = body or Reason()
     return order.answer(wish, lambda: order.cancel(wish.reason))
 
 
-@router.post("/{task_id}/discard", response_model=TaskView, summary="Give up a task that waits")
+@router.post("/{task_id}/discard", response_model=TaskView)
 def discard_task(order: Ordered, body: Strict[Reason] | None = None) -> Response:
-    """End a task that waits: paused, in line, or for an approval. Conflict if it is running."""
+    """Cancel a task that is paused, queued or waiting for approval; 409 if it runs."""
     wish = body or Reason()
 
     def act() -> Goal:
@@ -179,9 +183,9 @@ def discard_task(order: Ordered, body: Strict[Reason] | None = None) -> Response
     return order.answer(wish, act)
 
 
-@router.post("/{task_id}/pause", response_model=TaskView, summary="Let a task wait")
+@router.post("/{task_id}/pause", response_model=TaskView)
 def pause_task(order: Ordered, body: Strict[Reason] | None = None) -> Response:
-    """Let a task wait from before its next call on, until somebody resumes or discards it."""
+    """Pause a task before its next call, until it is resumed or cancelled."""
     wish = body or Reason()
     by = order.caller.principal.id
     return order.answer(
@@ -192,17 +196,17 @@ def pause_task(order: Ordered, body: Strict[Reason] | None = None) -> Response:
     )
 
 
-@router.post("/{task_id}/resume", response_model=TaskView, summary="Go on with a task")
+@router.post("/{task_id}/resume", response_model=TaskView)
 def resume_task(order: Ordered) -> Response:
-    """Go on with a task that waits, where it stopped; Conflict if it has ended."""
+    """Resume a paused task where it stopped; 409 if it has ended."""
     return order.answer(
         None, lambda: instructions.resume_goal(order.runtime, order.agent_id, order.task_id)
     )
 
 
-@router.post("/{task_id}/steer", response_model=TaskView, summary="Steer a task")
+@router.post("/{task_id}/steer", response_model=TaskView)
 def steer_task(order: Ordered, body: Strict[Steering]) -> Response:
-    """Say something that the agent hears before its next step, and that starts no turn."""
+    """Send a message that the agent reads before its next step; it starts no turn."""
     key = order.once.id_of("steering")
     asker = _asker(order.caller)
 

@@ -85,7 +85,8 @@ async def _once(
         Header(
             alias="Idempotency-Key",
             pattern="^[!-~]{1,200}$",
-            description="The same request with the same key is done once; kept for a day.",
+            description="Idempotency key. A repeated request with the same key returns the first"
+            " response. Keys expire after 24 hours.",
         ),
     ] = None,
 ) -> IdempotentRequest:

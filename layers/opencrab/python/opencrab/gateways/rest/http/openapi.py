@@ -10,29 +10,30 @@ from opencrab import __version__
 from opencrab.gateways.rest.http.problem import MEDIA_TYPE, Problem
 
 OPEN_PATHS = {"/api/health", "/approve"}
-"""What takes no key: a sign of life, and the page whose address itself is the proof."""
+"""Paths that take no key: the health check, and the page that a signed link opens."""
 
-_DESCRIPTION = """Agents, the sessions in which one talks to them, and the turns in which they act.
+_DESCRIPTION = """Agents, their sessions with people and with each other, and their turns.
 
 Every route but `/api/health` takes an API key: `Authorization: Bearer <key>`. A `POST` with an
-`Idempotency-Key` may be repeated and is done once. Errors are problem documents (RFC 9457) that
-name the field and the cure."""
+`Idempotency-Key` may be repeated: a repeat returns the first response. Errors are problem documents
+(RFC 9457) that name the field and the remedy."""
 _TAGS = {
-    "agents": "Who there is.",
-    "skills": "What an agent knows how to do.",
-    "workspace": "An agent's files.",
-    "memory": "What an agent can find again, what it keeps, and what it shall forget.",
-    "sessions": "Conversations.",
-    "messages": "What is said in them.",
-    "turns": "How one answer came about.",
-    "tasks": "What an agent is there for, what it was told to do, and how far that has come.",
-    "approvals": "What an agent may do, and what it must ask for.",
-    "models": "What agents think with, and who provides it.",
-    "costs": "What that costs, and what it may cost.",
-    "keys": "Who may call.",
-    "discord": "The bot: how it is set up, who listens where, and what was said to it.",
-    "state": "The installation itself.",
-    "analytics": "What came of all that in numbers, what is tried out, and what was changed.",
+    "agents": "Agents: settings, soul, identity, status, heartbeat, events and current state.",
+    "skills": "Standard and acquired skills of an agent.",
+    "workspace": "Files of an agent's workspace.",
+    "memory": "Search, memories, experiences, summaries, knowledge and erasure.",
+    "sessions": "Conversations between people and agents.",
+    "messages": "Messages, lines and live events of a session.",
+    "turns": "Turns with their steps, approvals and feedback.",
+    "tasks": "Purpose, instructions, goals, plans and schedules.",
+    "approvals": "Approvals of tool calls, and grants in advance.",
+    "models": "Models, providers, aliases, prices and model choices of agents.",
+    "world": "The world to which an agent is bound.",
+    "costs": "Costs and budgets.",
+    "keys": "API keys.",
+    "discord": "Setup of the Discord bot, Discord settings of agents, and messages from the relay.",
+    "state": "Health, setup and state of the installation.",
+    "analytics": "Analytics, experiments, reviews and changes on evidence.",
 }
 _RESPONSE = "Problem"
 
@@ -56,13 +57,14 @@ def openapi_document(app: FastAPI) -> dict[str, Any]:
     reference = {"$ref": "#/components/schemas/Problem"}
     components["responses"] = {
         _RESPONSE: {
-            "description": "It was not done; the document says why, and what to do about it.",
+            "description": "Error (RFC 9457 problem document).",
             "content": {MEDIA_TYPE: {"schema": reference}},
         }
     }
     for path, operations in made["paths"].items():
         for operation in operations.values():
             _with_problems(operation, needs_key=path not in OPEN_PATHS)
+            _with_summary(operation)
     return made
 
 
@@ -76,3 +78,10 @@ def _with_problems(operation: dict[str, Any], *, needs_key: bool) -> None:
     responses.pop("422", None)
     if needs_key:
         responses["default"] = {"$ref": f"#/components/responses/{_RESPONSE}"}
+
+
+def _with_summary(operation: dict[str, Any]) -> None:
+    """The first line of a route's docstring is its summary, the rest its description."""
+    operation["summary"], _, rest = operation.pop("description").partition("\n\n")
+    if rest:
+        operation["description"] = rest

@@ -25,10 +25,10 @@ class PageQuery(Value, defer_build=False):
     """Which part of a list."""
 
     cursor: Annotated[str, Field(max_length=2_000)] | None = Field(
-        default=None, description="next_cursor of the page before"
+        default=None, description="next_cursor of the previous page"
     )
     limit: Annotated[int, Field(ge=1, le=MOST)] = Field(
-        default=LIMIT, description="most items of this page"
+        default=LIMIT, description="maximum number of items on the page"
     )
 
 

@@ -85,7 +85,7 @@ class FieldProblem(Value):
 
 
 class Problem(Value):
-    """Why a request was not done, and what to do about it."""
+    """Why a request failed, and what to do about it."""
 
     type: str
     title: str

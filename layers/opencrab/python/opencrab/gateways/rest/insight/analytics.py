@@ -42,47 +42,48 @@ class LlmQuery(UsageQuery, defer_build=False):
 
 
 class MemoryAnalyticsView(MemoryAnalytics):
-    """What an agent's memory is good for, with one page of its graph."""
+    """How useful an agent's memory is, with one page of its graph."""
 
     next_cursor: str | None = None
 
 
-@router.get("/usage", summary="How much is it asked?")
+@router.get("/usage")
 def get_usage_analytics(
     api: Api, _caller: Owner, agent_id: Id, query: Annotated[UsageQuery, Query()]
 ) -> UsageAnalytics:
-    """Calls, cost and turns by day and week, shares of models, and what started its turns.
+    """Calls, cost and turns by day and week, by model and by trigger.
 
-    `as_of` is the last day whose turns are part of the evidence; null is what nobody knows.
+    `as_of` is the last day whose turns are part of the evidence; null if there is none. Unknown
+    values are null.
     """
     return llm_analytics.usage_analytics(api.runtime, agent_id, query.period)
 
 
-@router.get("/skills", summary="Which skills help?")
+@router.get("/skills")
 def get_skill_analytics(api: Api, _caller: Owner, agent_id: Id) -> SkillAnalytics:
-    """Each acquired skill with its uses, its measured effect and its trial; learning by weeks."""
+    """Each acquired skill with its uses, measured effect and trial; learning results by week."""
     return skill_analytics.skill_analytics(api.runtime.home, api.runtime.rules.trials, agent_id)
 
 
-@router.get("/llm", summary="Which models are worth it?")
+@router.get("/llm")
 def get_llm_analytics(
     api: Api, _caller: Owner, agent_id: Id, query: Annotated[LlmQuery, Query()]
 ) -> LlmAnalytics:
-    """What models cost in a period and were worth, by task, over time, and what is recommended.
+    """Cost and quality of models in a period, by task and over time, with recommendations.
 
-    Quality is of all time, and never what a model thinks of itself: `calibration` tells what that
-    is worth.
+    Quality covers all time and excludes the model's own grades; `calibration` shows how far those
+    grades can be trusted.
     """
     return llm_analytics.llm_analytics(
         api.runtime, agent_id, query.period, query.group_by, query.focus
     )
 
 
-@router.get("/memory", summary="Is its memory of use?")
+@router.get("/memory")
 def get_memory_analytics(
     api: Api, _caller: Owner, agent_id: Id, query: Paged
 ) -> MemoryAnalyticsView:
-    """What searches found and what of it was of use; then what hangs on what, page by page."""
+    """Results of memory searches and how many were used; then the knowledge graph in pages."""
     found, on = memory_analytics.memory_analytics(
         api.runtime, agent_id, place=_place(query.cursor), limit=query.limit
     )

@@ -12,7 +12,7 @@ from opencrab.domain.value import Value
 
 
 class ApprovalView(Value):
-    """What a human was asked, and what they decided; `approved` is null until they have."""
+    """What a human was asked, and the decision; `approved` is null until there is one."""
 
     what: str
     touches: str
@@ -22,7 +22,7 @@ class ApprovalView(Value):
 
 
 class CallView(Value):
-    """One action that the model asked for, and what came of it."""
+    """A tool call that the model requested, and its outcome."""
 
     id: str
     name: str
@@ -52,7 +52,7 @@ class StepView(Value):
 
 
 class TurnView(Value):
-    """Where a turn stands."""
+    """Status of a turn."""
 
     id: str
     session_id: str
@@ -78,8 +78,8 @@ class TurnView(Value):
 class StoryView(TurnView):
     """A turn with every step that it took.
 
-    Words, thoughts, arguments and results are the owner's to read; other keys see that there were
-    steps and calls, and how they ended.
+    Only the owner may read texts, thoughts, arguments and results; other keys see the steps and
+    calls and how they ended.
     """
 
     steps: tuple[StepView, ...]

@@ -27,11 +27,11 @@ router = routes_below("/api/agents/{agent_id}", "agents")
 
 _EVENTS: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "One event a line: input, thought, action or result.",
+        "description": "One event per line: input, thought, action or result.",
         "content": {JSON_LINES: {"schema": {"type": "string"}}},
         "headers": {
             NEXT: {
-                "description": "`after` of the next page; the same as before: nothing is new",
+                "description": "`after` of the next page; unchanged if there is nothing new",
                 "schema": {"type": "string"},
             }
         },
@@ -43,10 +43,10 @@ class HistoryQuery(Value, defer_build=False):
     """Which part of a history."""
 
     after: Annotated[str, Field(max_length=4_000)] | None = Field(
-        default=None, description=f"the header {NEXT} of the page before"
+        default=None, description=f"the header {NEXT} of the previous page"
     )
     limit: Annotated[int, Field(ge=1, le=history.MOST)] = Field(
-        default=100, description="most events of this page"
+        default=100, description="maximum number of events on the page"
     )
 
 
@@ -56,19 +56,22 @@ class PanesView(Value):
     items: tuple[Pane, ...]
 
 
-@router.get("/state", response_model=State, summary="Where does it stand?")
+@router.get("/state", response_model=State)
 def get_state(api: Api, _caller: Owner, agent_id: Id) -> Response:
-    """An agent's input, plan, thought, action and result, indented for people to read."""
+    """An agent's input, plan, thought, action and result, as indented JSON."""
     shown = agent_state_report(api.runtime, agent_id).model_dump(mode="json")
     text = json.dumps(shown, ensure_ascii=False, indent=2)
     return Response(f"{text}\n".encode(), media_type="application/json")
 
 
-@router.get("/events", response_class=Response, responses=_EVENTS, summary="What has it done?")
+@router.get("/events", response_class=Response, responses=_EVENTS)
 def agent_events(
     api: Api, _caller: Owner, agent_id: Id, query: Annotated[HistoryQuery, Query()]
 ) -> Response:
-    """An agent's history as JSON Lines, oldest turns first; nothing is ever changed in it."""
+    """An agent's history as JSON Lines, oldest turns first.
+
+    Events are never changed after they were written.
+    """
     page = history.agent_event_page(
         api.runtime, agent_id, after=_place(query.after), limit=query.limit
     )
@@ -85,13 +88,16 @@ def _place(cursor: str | None) -> str:
         raise Invalid(error.message, field="after", cure=cure) from None
 
 
-@router.get("/vitals", summary="How does it fare?")
+@router.get("/vitals")
 def get_vitals(api: Api, _caller: Owner, agent_id: Id) -> Vitals:
-    """An agent's vitals; those of the machine only where that is the owner's own."""
+    """Get an agent's current state: turns, costs and the load of the owner's machine.
+
+    The machine's values are there only if it is the owner's own.
+    """
     return agent_vitals(api.runtime, agent_id, api.machine)
 
 
-@router.get("/panes", summary="Look at all of it")
+@router.get("/panes")
 def get_panes(api: Api, _caller: Owner, agent_id: Id) -> PanesView:
-    """Five panes, each with its name and its data: chat, cli, plan, inspector, vitals."""
+    """All five panes of the dashboard: chat, cli, plan, inspector, vitals."""
     return PanesView(items=insight_panes(api.runtime, agent_id, api.machine))

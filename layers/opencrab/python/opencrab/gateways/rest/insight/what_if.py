@@ -15,7 +15,7 @@ router = routes_below("/api/agents/{agent_id}", "analytics")
 
 
 class WhatIfBody(Value, defer_build=False):
-    """Which models would mean something else, and the calls that are replayed so."""
+    """The models to exchange, and the calls to recalculate."""
 
     aliases: Aliases = Field(
         description="another model by alias, or by the model that is asked now",
@@ -27,14 +27,13 @@ class WhatIfBody(Value, defer_build=False):
 @router.post(
     "/whatif",
     response_model=WhatIf,
-    summary="What if it had other models?",
     operation_id="what_if",
 )
 def replay(
     api: Api, _caller: Owner, agent_id: Id, once: Repeatable, body: Strict[WhatIfBody]
 ) -> Response:
-    """Replay the ledger at the other models' prices; nothing is changed and no model is called.
+    """Recalculate the ledger with other models' prices; calls no model and changes nothing.
 
-    Quality and time are what is known of the other model for the same work, null where nothing is.
+    Quality and time are known values of the other model for the same work, or null.
     """
     return once.answer(body, lambda: what_if(api.runtime, agent_id, body.aliases, body.period))

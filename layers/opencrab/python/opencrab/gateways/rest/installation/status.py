@@ -18,7 +18,7 @@ router = routes_below("/api", "state")
 
 
 class Health(Value):
-    """The process answers."""
+    """The process responds."""
 
     status: Literal["ok"] = "ok"
     version: str = __version__
@@ -32,42 +32,42 @@ class Switch(StrEnum):
 
 
 class StatePut(Value, defer_build=False):
-    """How a switch is to stand: that of the installation, or of one agent."""
+    """The state of a switch: that of the installation, or of one agent."""
 
     state: Switch
     agent_id: Identifier | None = Field(default=None, description="by default the installation")
 
 
 class StateView(Value):
-    """How the switches stand; a frozen installation freezes all agents."""
+    """The state of the switches; a frozen installation freezes all agents."""
 
     state: Switch
     frozen_agents: tuple[str, ...]
 
 
-@router.get("/health", summary="Is it alive?")
+@router.get("/health")
 async def health() -> Health:
-    """Whether the process answers; it needs no key and touches no store."""
+    """Check that the process responds; it needs no key and reads no store."""
     return Health()
 
 
-@router.get("/setup", summary="How is it set up?")
+@router.get("/setup")
 def setup(api: Api, _caller: Reader) -> dict[str, Any]:
-    """What is configured, what is missing, and what to do about it."""
+    """What is configured, what is missing and what to do about it."""
     return api.setup()
 
 
-@router.get("/system/state", summary="May it work?")
+@router.get("/system/state")
 def get_system_state(api: Api, _caller: Owner) -> StateView:
-    """Whether the installation runs, and which agents are frozen."""
+    """Get whether the installation runs, and which agents are frozen."""
     return _switches(api.runtime.home.switches.all_frozen())
 
 
-@router.put("/system/state", summary="Freeze or unfreeze")
+@router.put("/system/state")
 def put_system_state(api: Api, caller: Owner, body: Strict[StatePut]) -> StateView:
-    """Freeze everything or one agent, queued work included, before its next model call; or undo it.
+    """Freeze or unfreeze everything or one agent, queued work included.
 
-    Turns that meet a frozen switch end as stopped.
+    It takes effect before the next model call. Turns that are frozen end as stopped.
     """
     frozen = body.state is Switch.FROZEN
     return _switches(

@@ -21,7 +21,7 @@ router = routes_below("/api/agents/{agent_id}", "analytics")
 
 
 class RunBody(Value, defer_build=False):
-    """Which period is looked at: the last day or week that is over, or for a review today so far.
+    """The period to review: the last day or week that is over, or today so far.
 
     A dry run changes nothing.
     """
@@ -30,9 +30,9 @@ class RunBody(Value, defer_build=False):
     dry_run: bool = False
 
 
-@router.get("/changes", summary="What was changed?")
+@router.get("/changes")
 def list_changes(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[Decision]:
-    """What was changed or proposed on evidence, with the numbers behind it, the newest first."""
+    """List changes made or proposed on evidence, newest first."""
     api.runtime.home.agents.get(agent_id)
     after = id_in(LISTING, query.cursor)
     found = changes.page_of_adjustments(
@@ -44,31 +44,32 @@ def list_changes(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[D
     )
 
 
-@router.get("/changes/{change_id}", summary="Look at a change")
+@router.get("/changes/{change_id}")
 def get_change(api: Api, _caller: Owner, agent_id: Id, change_id: Id) -> Decision:
-    """One change: what it was and became, on what evidence, and where it stands."""
+    """Get one change: the values before and after it, its evidence and its state."""
     api.runtime.home.agents.get(agent_id)
     return _decision_view(
         api, agent_id, changes.find_adjustment(api.runtime.home.facts, agent_id, change_id)
     )
 
 
-@router.post("/changes/{change_id}/undo", response_model=Decision, summary="Take a change back")
+@router.post("/changes/{change_id}/undo", response_model=Decision)
 def undo_change(api: Api, caller: Owner, agent_id: Id, change_id: Id, once: Repeatable) -> Response:
-    """Bring back what was before; 409 names the later change where it is not as it was left."""
+    """Undo a change. 409 names the later change that prevents it."""
     by = caller.principal.id
     return once.answer(
         None, lambda: Decision.of(changes.undo_adjustment(api.runtime, agent_id, change_id, by))
     )
 
 
-@router.post("/changes/{change_id}/apply", response_model=Decision, summary="Do what was proposed")
+@router.post("/changes/{change_id}/apply", response_model=Decision)
 def apply_change(
     api: Api, caller: Owner, agent_id: Id, change_id: Id, once: Repeatable
 ) -> Response:
-    """Mix models, retire a skill or an experience as proposed; 409 says why that cannot be done.
+    """Apply a proposed change. 409 gives the reason why it cannot be applied.
 
-    To refine or merge a skill is advice, which only new words can follow.
+    Traffic splits can be applied, and skills and experiences can be retired. A proposal to refine
+    or merge a skill is advice: write the new text yourself.
     """
     runtime, by = api.runtime, caller.principal.id
     return once.answer(
@@ -80,14 +81,14 @@ def apply_change(
     )
 
 
-@router.post("/meta/runs", response_model=Looked, summary="Look at its last day or week")
+@router.post("/meta/runs", response_model=Looked)
 def run_meta_analysis(
     api: Api, _caller: Owner, agent_id: Id, once: Repeatable, body: Strict[RunBody]
 ) -> Response:
-    """Do now what the night or a review does, once for each period, and answer what came of it.
+    """Run the nightly, weekly or day review now, once for each period.
 
-    No model is called; where the agent's aim is `worded`, one words the report a moment later. With
-    `dry_run` nothing is written, and it may be repeated.
+    Returns the result. No model is called, except that one words the report a moment later if the
+    agent's aim is `worded`. With `dry_run` nothing is written, and it may be repeated.
     """
     api.runtime.home.agents.get(agent_id)
     return once.answer(

@@ -21,20 +21,20 @@ SubjectName = Annotated[
 ]
 
 
-@router.get("", summary="What is tried out?")
+@router.get("")
 def list_experiments(api: Api, _caller: Owner, agent_id: Id) -> Experiments:
-    """Skills on trial, mixed models and hidden memories: what they showed, and what was decided."""
+    """Skills on trial, traffic splits and the memory hold-out, with results so far."""
     return experiments.experiments_of_agent(api.runtime, agent_id)
 
 
-@router.post("/{subject}/stop", response_model=Decision, summary="End an experiment")
+@router.post("/{subject}/stop", response_model=Decision)
 def stop_experiment(
     api: Api, caller: Owner, agent_id: Id, subject: SubjectName, once: Repeatable
 ) -> Response:
-    """A skill on trial becomes active; of mixed models the best is asked alone, and pinned.
+    """End an experiment: a skill on trial becomes active; of a traffic split the best model stays.
 
-    Memories are hidden from no search of this agent any more, and pinned. To unpin them, or to undo
-    the change, begins that again.
+    The chosen model is pinned. A memory hold-out ends for this agent and is pinned as well. To
+    continue the experiment, unpin it or undo the change.
     """
     runtime, by = api.runtime, caller.principal.id
     return once.answer(
@@ -46,21 +46,21 @@ def stop_experiment(
     )
 
 
-@router.post("/{subject}/pin", response_model=Pinned, summary="Keep it as it is")
+@router.post("/{subject}/pin", response_model=Pinned)
 def pin_subject(
     api: Api, _caller: Owner, agent_id: Id, subject: SubjectName, once: Repeatable
 ) -> Response:
-    """From now on no evidence moves this skill, or which models are asked for this."""
+    """Pin a skill or a choice of models: evidence no longer changes it."""
     return once.answer(
         None, lambda: experiments.pin_experiment_subject(api.runtime, agent_id, subject)
     )
 
 
-@router.post("/{subject}/unpin", response_model=Pinned, summary="Let evidence move it")
+@router.post("/{subject}/unpin", response_model=Pinned)
 def unpin_subject(
     api: Api, _caller: Owner, agent_id: Id, subject: SubjectName, once: Repeatable
 ) -> Response:
-    """From the next night on evidence may move it again."""
+    """Unpin: from the next nightly review on, evidence may change it again."""
     runtime = api.runtime
     return once.answer(
         None,

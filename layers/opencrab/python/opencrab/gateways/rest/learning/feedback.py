@@ -21,14 +21,14 @@ router = routes_below("/api/turns", "turns")
 
 
 class Feedback(Value, defer_build=False):
-    """What somebody thought of a turn; at least one of the two."""
+    """A rating of a turn, a comment on it, or both; one of them is required."""
 
     thumbs: Thumbs | None = None
     remark: Annotated[Text, StringConstraints(max_length=REMARK_CHARACTERS)] = ""
 
 
 class FeedbackView(View):
-    """Feedback as it is kept, as an experience of the agent."""
+    """Stored feedback, as an experience of the agent."""
 
     id: str
     turn_id: str
@@ -41,15 +41,14 @@ class FeedbackView(View):
     "/{turn_id}/feedback",
     status_code=201,
     response_model=FeedbackView,
-    summary="Say what you think of a turn",
 )
 def give_feedback(
     api: Api, caller: Talker, turn_id: Id, once: Repeatable, body: Strict[Feedback]
 ) -> Response:
-    """Thumbs or a remark on what an agent said or did; it becomes an experience of the agent.
+    """Rate a turn or comment on it; the feedback becomes an experience of the agent.
 
-    An owner says it of any turn, another key of those that its own messages started or that were
-    in a session which it opened. Where an owner has thumbs on a turn, no others count.
+    An owner key may rate any turn, another key turns that its own messages started or that ran in a
+    session it opened. If an owner has rated a turn, other ratings do not count.
     """
 
     def make() -> FeedbackView:

@@ -27,7 +27,7 @@ _ZIP: dict[str, Any] = {
 class ExportQuery(Value, defer_build=False):
     """What of the past is exported."""
 
-    sessions: bool = Field(default=True, description="what was said, beside what is kept of it")
+    sessions: bool = Field(default=True, description="also export the lines of sessions")
     session_id: Identifier | None = Field(default=None, description="only this session")
     since: Moment | None = Field(default=None, description="only lines from this time on")
     until: Moment | None = Field(default=None, description="only lines before this time")
@@ -38,14 +38,14 @@ class ImportQuery(Value, defer_build=False):
 
     trust: bool = Field(
         default=False,
-        description="take it as it is; else it is private and counts as learned from strangers",
+        description="import it as trusted; otherwise it is private and marked as untrusted",
     )
 
 
 class TakenView(View):
-    """What came of an import, by kind: taken in, known already, known with other words.
+    """Result of an import, by kind: imported, already known, known with other text.
 
-    `forgotten` is left out because it was forgotten here; only a trusted archive brings it back.
+    `forgotten` was skipped because it had been erased here; only a trusted archive restores it.
     """
 
     taken: dict[str, int]
@@ -58,15 +58,14 @@ class TakenView(View):
     "/export",
     response_class=Response,
     responses={200: {"description": "A zip of JSON lines and Markdown.", **_ZIP}},
-    summary="Export what an agent remembers",
 )
 def export_memory(
     api: Api, _caller: Owner, agent_id: Id, query: Annotated[ExportQuery, Query()]
 ) -> Response:
-    """Memories, experiences, impressions, summaries, knowledge, sessions: a zip of 4 MiB at most.
+    """Export memories, experiences, impressions, summaries, knowledge and sessions as a zip.
 
-    `memories.md` and `sessions/*.md` are for reading; the JSON lines of what is kept, but not of
-    sessions and summaries, can be imported again.
+    The zip has 4 MiB at most. `memories.md` and `sessions/*.md` are for reading. The JSON lines can
+    be imported again, except those of sessions and summaries.
     """
     wanted = ExportSelection(**dict(query))
     content = export_memory_archive(api.runtime.home, api.runtime.clock, agent_id, wanted)
@@ -80,7 +79,6 @@ def export_memory(
 
 @router.post(
     "/import",
-    summary="Import what an agent is to remember",
     openapi_extra=BYTES_BODY,
 )
 def import_memory(
@@ -91,10 +89,11 @@ def import_memory(
     content: Bytes,
     _once: Repeatable,
 ) -> TakenView:
-    """Take in memories, experiences, impressions and knowledge of an exported zip.
+    """Import memories, experiences, impressions and knowledge from an exported zip.
 
-    All of it is checked before anything is written; the same zip again changes nothing. Lines of
-    sessions and summaries are not taken in: a journal tells only what happened here.
+    The whole zip is checked before anything is written; importing it again changes nothing. Lines
+    of sessions and summaries are not imported, because a journal holds only what happened in this
+    installation.
     """
     taken = restore_memory_archive(
         api.runtime.home, api.runtime.clock, agent_id, content, trusted=query.trust

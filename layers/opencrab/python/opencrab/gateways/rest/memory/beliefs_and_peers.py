@@ -21,10 +21,10 @@ _PLACE = re.compile(r"([0-9.e\-]{1,30})/([A-Za-z0-9_\-.]{1,200})")
 
 
 class BeliefView(View):
-    """What the agent holds to be true, and how sure it is: 0 is surely false, 1 surely true.
+    """A belief of the agent with its confidence: 0 is certainly false, 1 certainly true.
 
-    `evidence` is the newest of what speaks for or against it, with the turns in which it was seen.
-    `tainted`: nobody vouches for the words.
+    `evidence` is the newest evidence for or against it, with the turns in which it was found.
+    `tainted`: it rests on untrusted text.
     """
 
     id: str
@@ -42,10 +42,10 @@ class BeliefView(View):
 
 
 class PeerSummary(View):
-    """Another agent in numbers.
+    """Figures about another agent.
 
-    `trust` is how far it is trusted now: it fades with the time since `last_at`, and decides whom
-    the agent heeds, never what anybody may do.
+    `trust` is the current trust: it fades with the time since `last_at`, and influences whose
+    messages the agent pays attention to, never anybody's permissions.
     """
 
     agent_id: str
@@ -61,15 +61,15 @@ class PeerSummary(View):
 
 
 class PeerView(PeerSummary):
-    """The same with the impression in words, if there is one."""
+    """Figures about another agent, with the impression of it if there is one."""
 
     impression: ImpressionSummary | None = None
 
 
 class WorkingMemoryView(View):
-    """What the agent has noted for itself, and the turn that wrote last; `at` is null for nothing.
+    """The agent's working memory, and the turn that wrote it last; `at` is null if it is empty.
 
-    It is gone when the agent wakes and does not use it.
+    It is deleted if the agent wakes and does not use it.
     """
 
     text: str = ""
@@ -80,9 +80,9 @@ class WorkingMemoryView(View):
     at: datetime | None = None
 
 
-@router.get("/beliefs", summary="List beliefs")
+@router.get("/beliefs")
 def list_beliefs(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[BeliefView]:
-    """What the agent holds to be true, the surest first."""
+    """List what an agent believes, most confident first."""
     after = _place(query.cursor)
     found = beliefs_and_peers.beliefs_of_agent(
         api.runtime.home, agent_id, after=after, limit=query.limit + 1
@@ -93,15 +93,15 @@ def list_beliefs(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[B
     return Page(items=tuple(map(BeliefView.of, items)), next_cursor=cursor)
 
 
-@router.delete("/beliefs/{belief_id}", status_code=204, summary="Take a belief away")
+@router.delete("/beliefs/{belief_id}", status_code=204)
 def delete_belief(api: Api, _caller: Owner, agent_id: Id, belief_id: Id) -> None:
-    """Take a belief away; the agent may come to it again."""
+    """Delete a belief; the agent may form it again."""
     beliefs_and_peers.remove_belief(api.runtime.home, agent_id, belief_id)
 
 
-@router.get("/peers", summary="List peers")
+@router.get("/peers")
 def list_peers(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[PeerSummary]:
-    """The agents that it worked with, in the order of their ids, and how far it trusts them now."""
+    """List the agents that an agent worked with, with its current trust in them."""
     after = id_in(PEERS, query.cursor)
     found = beliefs_and_peers.peers_of_agent(
         api.runtime, agent_id, after=after, limit=query.limit + 1
@@ -111,25 +111,28 @@ def list_peers(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[Pee
     return Page(items=tuple(shown), next_cursor=cursor)
 
 
-@router.get("/peers/{peer_id}", summary="Look at a peer")
+@router.get("/peers/{peer_id}")
 def get_peer(api: Api, _caller: Owner, agent_id: Id, peer_id: Id) -> PeerView:
-    """One agent in numbers and words; where there are only words, the numbers are nobody's."""
+    """Get one peer: its figures and the impression of it.
+
+    The figures are null if there is only an impression.
+    """
     known = beliefs_and_peers.find_peer(api.runtime, agent_id, peer_id)
     words = None if known.impression is None else ImpressionSummary.of(known.impression)
     return PeerView.of(known.peer, trust=known.trust, impression=words)
 
 
-@router.delete("/peers/{peer_id}", status_code=204, summary="Take a peer away")
+@router.delete("/peers/{peer_id}", status_code=204)
 def delete_peer(api: Api, _caller: Owner, agent_id: Id, peer_id: Id) -> None:
-    """Take away what is known of a peer in numbers; the impression in words stays."""
+    """Delete an agent's figures about a peer; the impression stays."""
     beliefs_and_peers.remove_peer(api.runtime.home, agent_id, peer_id)
 
 
-@router.get("/experiences", summary="List experiences")
+@router.get("/experiences")
 def list_lived_experiences(
     api: Api, _caller: Owner, agent_id: Id, query: Paged
 ) -> Page[ExperienceView]:
-    """What the agent did and what it taught, newest first; the list of `/memory/experiences`."""
+    """List experiences, newest first; the same as `/memory/experiences`."""
     after = id_in(EXPERIENCES, query.cursor)
     found = reading.experiences_of_agent(
         api.runtime.home, agent_id, after=after, limit=query.limit + 1
@@ -138,18 +141,18 @@ def list_lived_experiences(
     return Page(items=tuple(map(ExperienceView.of, items)), next_cursor=cursor)
 
 
-@router.get("/working-memory", summary="Read its working memory")
+@router.get("/working-memory")
 def get_working_memory(api: Api, _caller: Owner, agent_id: Id) -> WorkingMemoryView:
-    """What the agent has noted for itself while it works."""
+    """Get the working memory."""
     noted = working_memory.working_memory(api.runtime.home, agent_id)
     if noted is None:
         return WorkingMemoryView()
     return WorkingMemoryView.of(noted, size=len(noted.text.encode()))
 
 
-@router.delete("/working-memory", status_code=204, summary="Clear its working memory")
+@router.delete("/working-memory", status_code=204)
 def clear_working_memory(api: Api, _caller: Owner, agent_id: Id) -> None:
-    """Take away what the agent has noted for itself, if there is anything."""
+    """Clear the working memory."""
     working_memory.clear_working_memory(api.runtime.home, agent_id)
 
 

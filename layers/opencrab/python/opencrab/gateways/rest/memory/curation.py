@@ -38,9 +38,9 @@ class MemoriesQuery(PageQuery, defer_build=False):
 
 
 class MemorySummary(View):
-    """A memory; `hearing` is who may hear of it, `provenance` on whose word it rests.
+    """A memory; `hearing` is who may read it, `provenance` its source.
 
-    `merged` counts how often the same was learned again. `tainted`: the words came from outside.
+    `merged` counts how often the same was learned again. `tainted`: it is untrusted text.
     """
 
     id: str
@@ -64,7 +64,7 @@ class MemorySummary(View):
 
 
 class MemoryView(MemorySummary):
-    """A memory with its former wordings, the newest last."""
+    """A memory with its earlier texts, newest last."""
 
     earlier: tuple[Earlier, ...]
 
@@ -77,7 +77,7 @@ class _Learned(Value):
 
 
 class LearnedView(Value):
-    """What became of something new.
+    """What happened to a new memory.
 
     It is `kept` as a memory of its own, `merged` into one that says the same, or has `superseded`
     one that it contradicts.
@@ -87,22 +87,23 @@ class LearnedView(Value):
     memory: MemoryView
 
 
-@router.get("", summary="List memories")
+@router.get("")
 def list_memories(
     memories: Deciding, query: Annotated[MemoriesQuery, Query()]
 ) -> Page[MemorySummary]:
-    """What the agent knows, the newest first."""
+    """List memories, newest first."""
     after = id_in(LISTING, query.cursor)
     found, place = memories.page(category=query.category, after=after, limit=query.limit)
     cursor = None if place is None else cursor_of(LISTING, place)
     return Page(items=tuple(map(MemorySummary.of, found)), next_cursor=cursor)
 
 
-@router.post("", status_code=201, response_model=LearnedView, summary="Give it something to know")
+@router.post("", status_code=201, response_model=LearnedView)
 def create_memory(memories: Deciding, once: Repeatable, body: Strict[NewMemory]) -> Response:
-    """Let the agent know something for good, to be used with everybody unless it says otherwise.
+    """Add a memory with the owner as its source.
 
-    It is one claim. What says the same as a memory confirms it, what contradicts one replaces it.
+    A memory is one claim and applies to everybody unless the request says otherwise. If a memory
+    says the same, it is confirmed; if a memory contradicts it, that one is replaced.
     """
 
     def make() -> _Learned:
@@ -117,26 +118,32 @@ def create_memory(memories: Deciding, once: Repeatable, body: Strict[NewMemory])
     return Response(shown.model_dump_json(), 201, headers, media_type="application/json")
 
 
-@router.get("/{memory_id}", summary="Look at a memory")
+@router.get("/{memory_id}")
 def get_memory(memories: Deciding, memory_id: Id, response: Response) -> MemoryView:
-    """One memory with its history; ETag holds its version."""
+    """Get a memory with its history.
+
+    ETag holds its version.
+    """
     return _view_with_etag(response, memories.get(memory_id))
 
 
-@router.patch("/{memory_id}", summary="Change a memory")
+@router.patch("/{memory_id}")
 def patch_memory(
     memories: Deciding, memory_id: Id, body: Strict[MemoryChange], edit: Edit
 ) -> MemoryView:
-    """Change some fields of a memory; with other words it rests on the owner's word."""
+    """Change some fields of a memory.
+
+    If the text changes, the owner becomes its source.
+    """
     changed = memories.change(memory_id, body, version=edit.version)
     return _view_with_etag(edit.response, changed)
 
 
-@router.delete("/{memory_id}", status_code=204, summary="Forget a memory")
+@router.delete("/{memory_id}", status_code=204)
 def delete_memory(memories: Deciding, memory_id: Id, if_match: IfMatch = None) -> None:
-    """Take a memory away for good, out of prompts, searches and all copies.
+    """Delete a memory permanently from the store, prompts, searches and index copies.
 
-    What it was made of stays; `/memory/forget` finds and takes that away too.
+    The lines it was derived from stay; `/memory/forget` finds and removes those too.
     """
     memories.delete(memory_id, version=version_in(if_match))
 

@@ -21,9 +21,9 @@ _NAMED = frozenset({"memory", "session", "person"})
 
 
 class ForgetWish(Value, defer_build=False):
-    """What shall be forgotten; `id` names a memory, a session or a person.
+    """What to erase; `id` names a memory, a session or a person.
 
-    A period is since <= at < until and may be open at one end. To forget everything, `confirm`
+    A period is since <= at < until and may be open at one end. To erase everything, `confirm`
     repeats the agent's id.
     """
 
@@ -54,11 +54,10 @@ class ForgetWish(Value, defer_build=False):
 
 
 class ForgottenView(View):
-    """What was done, and what is left: while it is not `done`, send the same again.
+    """What was erased and what remains; while `done` is false, send the same request again.
 
-    `lines` and `turns` were erased; `removed` are kept things as `agent/kind:id`. `files`,
-    `skills` and `schedules` have to do with it and remain, each as `agent:name`: nobody but their
-    owner decides on them.
+    `lines` and `turns` were erased; `removed` are documents as `agent/kind:id`. `files`, `skills`
+    and `schedules` are related and remain, each as `agent:name`: only their owner decides on them.
     """
 
     done: bool
@@ -72,10 +71,10 @@ class ForgottenView(View):
 
 
 class LineageView(View):
-    """What would go, and what came of it.
+    """What an erasure would remove, with the derived data.
 
-    `repeated` lines tell it again, `kept` are memories and other things as `agent/kind:id`;
-    `files`, `skills` and `schedules` would remain.
+    `repeated` are lines that repeat the content; `kept` are memories and other documents as
+    `agent/kind:id`; `files`, `skills` and `schedules` would remain.
     """
 
     lines: int
@@ -87,24 +86,25 @@ class LineageView(View):
     schedules: tuple[str, ...]
 
 
-@router.post("/forget", summary="Forget for good")
+@router.post("/forget")
 def forget_memory(
     api: Api, _caller: Owner, agent_id: Id, _once: Repeatable, body: Strict[ForgetWish]
 ) -> ForgottenView:
-    """Forget a memory, a session, a person, a period or everything, in the table and all copies.
+    """Erase a memory, a session, a person, a period or everything, with derived data.
 
-    Lines are shared by all who take part in a session: they go for everybody. The same again does
-    no harm and goes on where the time was not enough, whatever its Idempotency-Key.
+    Removes the data from the table and all copies. Lines belong to all participants of a session
+    and are removed for everybody. The request may be repeated safely; a repeat continues where the
+    time ran out, whatever its Idempotency-Key.
     """
     wish = _require_confirmation(agent_id, body)
     return ForgottenView.of(erase.erase_data(api.runtime, agent_id, wish))
 
 
-@router.post("/forget/preview", summary="What would be forgotten?")
+@router.post("/forget/preview")
 def preview_forgetting(
     api: Api, _caller: Owner, agent_id: Id, _once: Repeatable, body: Strict[ForgetWish]
 ) -> LineageView:
-    """What would be forgotten with a wish, and what came of it; nothing changes."""
+    """Show what an erasure would remove, derived data included; changes nothing."""
     return LineageView.of(erase.data_lineage(api.runtime, agent_id, body.wish()))
 
 

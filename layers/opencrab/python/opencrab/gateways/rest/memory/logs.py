@@ -29,7 +29,7 @@ class LogQuery(PageQuery, defer_build=False):
 
 
 class LogView(View):
-    """A session of the agent: who may hear of it, and how many lines it has."""
+    """A session of the agent: who may read it, and its number of lines."""
 
     id: str
     name: str | None
@@ -42,9 +42,9 @@ class LogView(View):
     last_at: datetime | None
 
 
-@router.get("", summary="List its sessions")
+@router.get("")
 def list_memory_sessions(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[LogView]:
-    """Sessions that the agent takes part in, in order of their ids."""
+    """List the sessions of an agent, in order of their ids."""
     after = id_in(LISTING, query.cursor) or None
     found, place = reading.session_logs(api.runtime.home, agent_id, after=after, limit=query.limit)
     cursor = None if place is None else cursor_of(LISTING, place)
@@ -52,13 +52,13 @@ def list_memory_sessions(api: Api, _caller: Owner, agent_id: Id, query: Paged) -
     return Page(items=tuple(shown), next_cursor=cursor)
 
 
-@router.get("/{session_id}", summary="Read a session's log")
+@router.get("/{session_id}")
 def get_memory_session(
     api: Api, _caller: Owner, agent_id: Id, session_id: Id, query: Annotated[LogQuery, Query()]
 ) -> Page[LineView]:
-    """Lines of a session that the agent knows: all that was said, and what itself thought and did.
+    """Read a session as the agent recorded it, its own thoughts and actions included.
 
-    `first` and `last` name lines by their sequence, as a summary's sources and a search do.
+    `first` and `last` are sequences of lines, as in a summary's sources and in search results.
     """
     newest = query.order == "newest"
     place = sequence_in(f"{LINES}-{query.order}", query.cursor)

@@ -23,7 +23,7 @@ router = routes_below("/api/agents/{agent_id}/memory", "memory")
 
 
 class MemorySearch(Value, defer_build=False):
-    """What is looked for, and among what; filters that are left out leave everything in."""
+    """A search with filters; a filter that is left out excludes nothing."""
 
     query: Annotated[Text, Field(min_length=1, max_length=LONGEST_QUESTION)] = Field(
         description="words, or a whole question in the language of the conversation",
@@ -45,11 +45,11 @@ class MemorySearch(Value, defer_build=False):
 
 
 class FoundView(Value):
-    """One thing that was found; the excerpt shows it among its neighbours, a line each.
+    """One search result; the excerpt shows it with neighbouring lines.
 
-    `id` is `SESSION:12` for a line and `memory:ID`, `summary:S3` and so on for what is kept. The
-    higher the score, the better it fits: only owners are told it, as it depends on what others said
-    too. `why` says what counted. `tainted`: words from outside.
+    `id` is `SESSION:12` for a line and `memory:ID`, `summary:S3` and so on for documents. A higher
+    score is a better match; only owners get it, because it depends on other people's lines too.
+    `why` names the matching criteria. `tainted`: untrusted text.
     """
 
     id: str
@@ -82,20 +82,20 @@ class FoundView(Value):
 
 
 class FoundViews(Value):
-    """What was found, best first."""
+    """Search results, best first."""
 
     items: tuple[FoundView, ...]
 
 
-@router.post("/search", summary="Search its past")
+@router.post("/search")
 def search_memory(
     api: Api, caller: Talker, agent_id: Id, _once: Repeatable, body: Strict[MemorySearch]
 ) -> FoundViews:
-    """Find what was said and what is kept; a whole question is welcome.
+    """Search lines and memories by words, names, times or a whole question.
 
-    An owner finds everything; a chat key what everybody may hear, and the speech of conversations
-    in which it spoke itself, unless they are private. No answer is remembered, as what it tells may
-    have to be forgotten.
+    An owner key finds everything. A chat key finds what everybody may read, and speech of its own
+    conversations unless they are private. Results are not kept for the Idempotency-Key, because
+    they may have to be erased.
     """
     return _run_search(api.runtime.home, api.runtime.search, caller, agent_id, body)
 

@@ -13,24 +13,24 @@ router = routes_below("/api/agents/{agent_id}/memory", "memory")
 
 
 class RetryBody(Value, defer_build=False):
-    """Which conversation is to be summarised again where that failed."""
+    """The session whose failed summaries are to be tried again."""
 
     session_id: Identifier
 
 
-@router.get("/status", summary="How does its memory stand?")
+@router.get("/status")
 def get_memory_status(api: Api, _caller: Owner, agent_id: Id) -> MemoryStatus:
-    """What is indexed, published, summarised and kept, what was turned away, and what failed."""
+    """Number of rows indexed, published, summarised, kept and refused, and what failed."""
     return memory_status(api.runtime.home, api.runtime.search, agent_id)
 
 
-@router.post("/summaries/retry", status_code=202, summary="Summarise again what failed")
+@router.post("/summaries/retry", status_code=202)
 def retry_summaries(
     api: Api, _caller: Owner, agent_id: Id, body: RetryBody, _once: Repeatable
 ) -> None:
-    """Try again what of a session, of days and of months could not be summarised, and soon.
+    """Try failed summaries of a session, of days and of months again, soon.
 
-    `status` shows what came of it.
+    `status` shows the result.
     """
     session_known_to_agent(api.runtime.home.sessions, agent_id, body.session_id)
     retry_compaction(api.runtime, agent_id, body.session_id)

@@ -40,7 +40,7 @@ SummaryId = Annotated[str, StringConstraints(pattern=f"^{_SUMMARY}$"), Path(exam
 
 
 class ImpressionSummary(View):
-    """What an agent thinks of one person or peer; `target_id` stays, whatever they are called."""
+    """An agent's impression of a person or peer; `target_id` stays when names change."""
 
     target_id: str
     target_name: str
@@ -57,13 +57,13 @@ class ImpressionSummary(View):
 
 
 class ImpressionView(ImpressionSummary):
-    """The same with what was noted in each session, the newest last."""
+    """An impression with the notes of each session, newest last."""
 
     history: tuple[SessionImpression, ...]
 
 
 class NodeView(View):
-    """One thing that an agent holds to be so."""
+    """A node of the knowledge graph."""
 
     id: str
     label: str
@@ -78,7 +78,7 @@ class NodeView(View):
 
 
 class EdgeView(View):
-    """How one node relates to another, and how strongly, between 0 and 1."""
+    """A relation between two nodes and its weight, 0..1."""
 
     origin: str
     target: str
@@ -97,9 +97,9 @@ class GraphView(Value):
 
 
 class ExperienceView(View):
-    """Something that the agent did, how it went and what it taught; `model` if it is about one.
+    """What the agent did, its outcome and the lesson; `model` if it is about one.
 
-    With `retired_at` its searches find it no more; taking the change back brings it back.
+    With `retired_at` searches no longer find it; undoing the change brings it back.
     """
 
     id: str
@@ -117,7 +117,7 @@ class ExperienceView(View):
 
 
 class SourceView(Value):
-    """Where the words come from: lines first to last of a session."""
+    """The source of a text: lines first to last of a session."""
 
     session_id: str
     first: int
@@ -125,9 +125,9 @@ class SourceView(Value):
 
 
 class SummaryView(Value):
-    """What a stretch of a session, a day or a month was about, and which lines it tells of.
+    """A summary of part of a session, a day or a month, and the lines it covers.
 
-    `parts` are the summaries that it was made of; `model` wrote it, asked in the words of
+    `parts` are the summaries that it was made of; `model` wrote it with the prompt
     `prompt_version`.
     """
 
@@ -155,11 +155,11 @@ class SummaryView(Value):
         return cls(**shown | {"sources": sources})
 
 
-@router.get("/impressions", summary="List impressions")
+@router.get("/impressions")
 def list_impressions(
     api: Api, _caller: Owner, agent_id: Id, query: Paged
 ) -> Page[ImpressionSummary]:
-    """What the agent thinks of persons and peers, in order of their ids."""
+    """List impressions of persons and agents, in order of their ids."""
     after = id_in(IMPRESSIONS, query.cursor)
     found = reading.impressions_of_agent(
         api.runtime.home, agent_id, after=after, limit=query.limit + 1
@@ -168,16 +168,16 @@ def list_impressions(
     return Page(items=tuple(map(ImpressionSummary.of, items)), next_cursor=cursor)
 
 
-@router.get("/impressions/{person_id}", summary="Look at an impression")
+@router.get("/impressions/{person_id}")
 def get_impression(api: Api, _caller: Owner, agent_id: Id, person_id: Id) -> ImpressionView:
-    """What the agent thinks of one person or peer, session by session."""
+    """Get the impression of one person or agent, session by session."""
     found = reading.find_impression(api.runtime.home, agent_id, person_id)
     return ImpressionView.of(found)
 
 
-@router.get("/graph", summary="Read its knowledge")
+@router.get("/graph")
 def get_memory_graph(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> GraphView:
-    """What the agent holds to be so: nodes, then the weighted relations between them."""
+    """Read the knowledge graph: nodes, then weighted relations."""
     place = _place(query.cursor)
     found = reading.knowledge_graph(api.runtime.home, agent_id, place=place, limit=query.limit)
     on = found.place
@@ -188,9 +188,9 @@ def get_memory_graph(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Gr
     )
 
 
-@router.get("/experiences", summary="List experiences")
+@router.get("/experiences")
 def list_experiences(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[ExperienceView]:
-    """What the agent did and what it taught, the newest first."""
+    """List experiences with their outcomes and lessons, newest first."""
     after = id_in(EXPERIENCES, query.cursor)
     found = reading.experiences_of_agent(
         api.runtime.home, agent_id, after=after, limit=query.limit + 1
@@ -199,9 +199,9 @@ def list_experiences(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Pa
     return Page(items=tuple(map(ExperienceView.of, items)), next_cursor=cursor)
 
 
-@router.get("/summaries", summary="List summaries")
+@router.get("/summaries")
 def list_summaries(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[SummaryView]:
-    """Summaries of topics, days and months, the newest first."""
+    """List summaries of topics, days and months, newest first."""
     after = id_in(SUMMARIES, query.cursor)
     if after and not re.fullmatch(_SUMMARY, after):
         raise unknown_place()
@@ -212,9 +212,12 @@ def list_summaries(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page
     return Page(items=tuple(map(SummaryView.of, items)), next_cursor=cursor)
 
 
-@router.get("/summaries/{summary_id}", summary="Read a summary")
+@router.get("/summaries/{summary_id}")
 def get_summary(api: Api, _caller: Owner, agent_id: Id, summary_id: SummaryId) -> SummaryView:
-    """One summary; its sources name the lines of `/memory/sessions/{session_id}`."""
+    """Get a summary with its sources.
+
+    The sources name lines of `/memory/sessions/{session_id}`.
+    """
     return SummaryView.of(reading.find_summary(api.runtime.home, agent_id, summary_id))
 
 

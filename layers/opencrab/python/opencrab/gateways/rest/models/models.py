@@ -37,7 +37,7 @@ class ModelsQuery(PageQuery, defer_build=False):
 
 
 class ModelView(View):
-    """What is known of a model; prices are in micro-dollars per million tokens, null if unknown.
+    """A model; prices are in micro-dollars per million tokens, null if unknown.
 
     A model without a price is refused until one is set.
     """
@@ -55,65 +55,67 @@ class ModelView(View):
 
 
 class PricesPut(Value, defer_build=False):
-    """Prices to take over, by `provider:model`; null forgets what was taken over before."""
+    """Prices to store, by `provider:model`; null deletes the stored prices."""
 
     prices: Annotated[dict[ModelName, DatedPrice | None], Field(max_length=PRICES)]
     allow_lower: bool = Field(
-        default=False, description="also those that fall by more than half, or to nothing"
+        default=False, description="also accept prices that fall by more than half, or to 0"
     )
 
 
 class PricesView(Value):
-    """The prices that were taken over; a newer date wins over the list that was installed.
+    """The stored prices; a newer date overrides the installed list.
 
-    Those of config/pricing.toml are only raised.
+    Prices of config/pricing.toml can only be raised.
     """
 
     prices: dict[str, DatedPrice]
 
 
 class TakenPricesView(PricesView):
-    """The same after a request, whose suspiciously low ones are refused.
+    """The stored prices after a request; suspiciously low ones were refused.
 
-    `refused` has each of these with the one that stays.
+    `refused` has each of these with the price that is kept.
     """
 
     refused: dict[str, Fall]
 
 
 class AliasesPut(Value, defer_build=False):
-    """All aliases; null returns to the configured ones."""
+    """All aliases; null resets them to the configured ones."""
 
     aliases: Annotated[dict[AliasName, ModelReference], Field(max_length=ALIASES)] | None
 
 
 class AliasesView(Value):
-    """The aliases in use, and those of them that agents may select for themselves."""
+    """The aliases in use, and those that agents may select for themselves."""
 
     aliases: dict[str, str]
     selectable: tuple[str, ...]
-    configured: bool = Field(description="whether they are as configured, and nobody changed them")
+    configured: bool = Field(
+        description="whether they are as configured, without changes at run time"
+    )
 
 
 class FallbackPut(Value, defer_build=False):
-    """Who is asked when a model fails, first to last; null returns to what is configured."""
+    """The fallback chain, first to last; null resets it to the configured one."""
 
     fallback: Annotated[tuple[ModelReference, ...], Field(max_length=20)] | None
 
 
 class FallbackView(Value):
-    """Who is asked when a model fails, first to last; `usable` are those that are set up."""
+    """The fallback chain, first to last; `usable` are those whose provider is configured."""
 
     fallback: tuple[str, ...]
     usable: tuple[str, ...]
-    configured: bool = Field(description="whether it is as configured, and nobody changed it")
+    configured: bool = Field(description="whether it is as configured, without changes at run time")
 
 
-@router.get("/models", summary="List models")
+@router.get("/models")
 def list_models(
     api: Api, _caller: Owner, query: Annotated[ModelsQuery, Query()]
 ) -> Page[ModelView]:
-    """Every known model in order of its name, whether its provider is set up or not."""
+    """List known models in order of their names, with or without a configured provider."""
     after = place_in(LISTING, query.cursor) or ""
     current_preferences(api.runtime)
     known = sorted(
@@ -126,19 +128,22 @@ def list_models(
     return Page(items=tuple(map(ModelView.of, items)), next_cursor=cursor)
 
 
-@router.get("/prices", summary="List prices taken over")
+@router.get("/prices")
 def get_prices(api: Api, _caller: Owner, response: Response) -> PricesView:
-    """The prices that were taken over, each with its day; ETag as that of the aliases."""
+    """List stored prices with their dates.
+
+    ETag as for the aliases.
+    """
     stored = current_preferences(api.runtime)
     set_etag(response, stored.version)
     return PricesView(prices=stored.preferences.prices)
 
 
-@router.put("/prices", summary="Take over prices")
+@router.put("/prices")
 def put_prices(api: Api, _caller: Owner, body: Strict[PricesPut], edit: Edit) -> TakenPricesView:
-    """Take over the given prices and keep the others; an older one than is kept changes nothing.
+    """Store the given prices and keep the others; prices older than the stored ones are ignored.
 
-    Nor does one that is 0 or less than half of the price in use, unless `allow_lower` is true.
+    A price of 0, or of less than half of the price in use, is refused unless `allow_lower` is true.
     """
     saved, refused = change_model_prices(
         api.runtime, body.prices, allow_lower=body.allow_lower, version=edit.version
@@ -147,28 +152,31 @@ def put_prices(api: Api, _caller: Owner, body: Strict[PricesPut], edit: Edit) ->
     return TakenPricesView(prices=saved.preferences.prices, refused=dict(refused))
 
 
-@router.get("/aliases", summary="List aliases")
+@router.get("/aliases")
 def get_aliases(api: Api, _caller: Owner, response: Response) -> AliasesView:
-    """Short names for models; ETag holds the version of all these settings."""
+    """List model aliases.
+
+    ETag holds the version of all model settings.
+    """
     return _aliases(api, response)
 
 
-@router.put("/aliases", summary="Replace the aliases")
+@router.put("/aliases")
 def put_aliases(api: Api, _caller: Owner, body: Strict[AliasesPut], edit: Edit) -> AliasesView:
-    """Replace all aliases; they count from the next model call on."""
+    """Replace all model aliases; they apply from the next model call on."""
     change_model_aliases(api.runtime, body.aliases, version=edit.version)
     return _aliases(api, edit.response)
 
 
-@router.get("/fallback", summary="Who is asked next?")
+@router.get("/fallback")
 def get_fallback(api: Api, _caller: Owner, response: Response) -> FallbackView:
-    """Who is asked when a model fails."""
+    """Get the fallback chain: the models that are asked when one fails."""
     return _fallback(api, response)
 
 
-@router.put("/fallback", summary="Replace who is asked next")
+@router.put("/fallback")
 def put_fallback(api: Api, _caller: Owner, body: Strict[FallbackPut], edit: Edit) -> FallbackView:
-    """Replace who is asked when a model fails; it counts from the next model call on."""
+    """Replace the fallback chain; it applies from the next model call on."""
     change_model_fallback(api.runtime, body.fallback, version=edit.version)
     return _fallback(api, edit.response)
 

@@ -34,7 +34,7 @@ Key = Annotated[str, StringConstraints(pattern=r"^[!-~]*$", max_length=8_192)]
 
 
 class ProviderView(View):
-    """A provider; `missing` is what it lacks, and empty when it can be used."""
+    """A provider; `missing` is what it lacks, and empty if it can be used."""
 
     name: str
     kind: str
@@ -47,21 +47,21 @@ class ProviderView(View):
 
 
 class ProviderPut(Value, defer_build=False):
-    """What is to be different about a provider; what is left out stays.
+    """Changes to a provider; fields that are left out stay.
 
-    null returns to what is configured, but for the key: null leaves it. A key goes only to the
-    address for which it was given: who moves a provider gives its key again.
+    null resets a field to the configured value, but leaves the key as it is. A key is sent only to
+    the address for which it was given: if you change the address, give the key again.
     """
 
     enabled: bool | None = None
     base_url: ShortText | None = None
     private: bool | None = Field(
-        default=None, description="whether nothing that it is sent leaves your own machines"
+        default=None, description="whether requests to it never leave your own machines"
     )
     key: Key | None = Field(
         default=None,
         repr=False,
-        description="kept as a secret and never shown again; empty if a new address takes none",
+        description="stored as a secret and never shown again; empty if a new address needs none",
     )
 
     def changes(self) -> dict[str, Any]:
@@ -71,7 +71,10 @@ class ProviderPut(Value, defer_build=False):
 
 
 class ProviderHealthView(Value):
-    """Whether a provider answers; `models` are the ids that it lists, null if it cannot."""
+    """Whether a provider responds.
+
+    `models` are the ids that it lists, null if there is no list.
+    """
 
     ok: bool
     latency_ms: int
@@ -80,11 +83,14 @@ class ProviderHealthView(Value):
     models: tuple[Received, ...] | None
 
 
-@router.get("", summary="List providers")
+@router.get("")
 def list_providers(
     api: Api, _caller: Owner, query: Paged, response: Response
 ) -> Page[ProviderView]:
-    """Every provider in order of its name, set up or not; ETag as that of the aliases."""
+    """List providers in order of their names, with or without a key.
+
+    ETag as for the aliases.
+    """
     after = place_in(LISTING, query.cursor) or ""
     set_etag(response, current_preferences(api.runtime).version)
     known = sorted(
@@ -95,20 +101,20 @@ def list_providers(
     return Page(items=tuple(map(ProviderView.of, items)), next_cursor=cursor)
 
 
-@router.put("/{name}", summary="Set a provider up")
+@router.put("/{name}")
 def put_provider(
     api: Api, _caller: Owner, name: Named, body: Strict[ProviderPut], edit: Edit
 ) -> ProviderView:
-    """Change a provider's settings and key; they count from the next model call on."""
+    """Change a provider's settings and key; they apply from the next model call on."""
     saved = change_provider(api.runtime, name, body.changes(), key=body.key, version=edit.version)
     set_etag(edit.response, saved.version)
     states = require_provider_directory(api.runtime.directory).providers()
     return ProviderView.of(next(state for state in states if state.name == name))
 
 
-@router.get("/{name}/health", summary="Does it answer?")
+@router.get("/{name}/health")
 def provider_health(api: Api, _caller: Owner, name: Named) -> ProviderHealthView:
-    """Ask a provider for its models, which costs nothing, and wait 5 seconds at most."""
+    """Ask a provider for its models; free, at most 5 seconds."""
     current_preferences(api.runtime)
     directory = require_provider_directory(api.runtime.directory)
     if all(state.name != name for state in directory.providers()):

@@ -21,9 +21,9 @@ _Limit = Annotated[MicroUsd, Field(ge=0, le=10**12)]
 
 
 class LimitsChange(Value, defer_build=False):
-    """Limits in micro-dollars: what is left out stays, null returns one to the configured limit.
+    """Limits in micro-dollars: omitted ones stay, null resets one to the configured limit.
 
-    A session's limit of 0 means that it has none.
+    A session's limit of 0 means no limit.
     """
 
     turn_micro_usd: _Limit | None = None
@@ -40,13 +40,13 @@ class LimitsChange(Value, defer_build=False):
 
 
 class BudgetsPut(Value, defer_build=False):
-    """Limits to set; null returns all of them to the configured ones."""
+    """Limits to set; null resets all of them to the configured ones."""
 
     limits: LimitsChange | None
 
 
 class DrawnView(View):
-    """What is drawn today from one budget, what was given back taken off; its limit."""
+    """What is reserved or spent today from one budget, without what was returned; its limit."""
 
     scope: str
     drawn_micro_usd: int
@@ -54,7 +54,7 @@ class DrawnView(View):
 
 
 class BudgetsView(View):
-    """The limits in force, those of the configuration, and what is drawn today (UTC).
+    """The limits in force, the configured limits, and what is reserved or spent today (UTC).
 
     `changed` names the limits that were set at run time; the others follow the configuration.
     """
@@ -66,7 +66,7 @@ class BudgetsView(View):
     drawn: tuple[DrawnView, ...]
 
 
-@router.get("", summary="What may be spent?")
+@router.get("")
 def get_budgets(
     api: Api,
     _caller: Owner,
@@ -74,14 +74,14 @@ def get_budgets(
         Identifier | None, Query(description="an agent's id, to see its budgets as well")
     ] = None,
 ) -> BudgetsView:
-    """The limits, and what the installation, or one agent too, has drawn today."""
+    """Get the limits, and what the installation or one agent has reserved or spent today."""
     found = None if agent is None else api.runtime.home.agents.get(agent).agent
     return _budgets_view(api.runtime, found)
 
 
-@router.put("", summary="Set what may be spent")
+@router.put("")
 def put_budgets(api: Api, _caller: Owner, body: Strict[BudgetsPut]) -> BudgetsView:
-    """Set limits for all agents, each by itself; the next model call goes by them."""
+    """Set limits for all agents, each separately; they apply from the next model call on."""
     every: dict[str, MicroUsd | None] = dict.fromkeys(LIMITS)
     changes = every if body.limits is None else body.limits.changes()
     api.runtime.home.budgets.change_limits(changes)

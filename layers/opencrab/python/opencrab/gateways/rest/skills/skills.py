@@ -51,7 +51,7 @@ Looking = Annotated[SkillOwner, Depends(_looker)]
 
 
 class SkillPut(Value, defer_build=False):
-    """What a skill says; an owner's word is enough for it to be tried."""
+    """A skill's text; an owner's skill needs no approval before its trial."""
 
     description: Description
     situation_pattern: Pattern = Field(
@@ -72,13 +72,14 @@ class SkillPut(Value, defer_build=False):
 class NewSkill(SkillPut, defer_build=False):
     """A skill to create."""
 
-    name: Name = Field(description="lower case, digits and hyphens; other names get one of ours")
+    name: Name = Field(description="lower case, digits and hyphens; any other name is replaced")
 
 
 class SkillSwitch(Value, defer_build=False):
-    """Whether a skill shall be on; left out, it becomes what it is not.
+    """Whether a skill is to be on; if omitted, it is toggled.
 
-    An acquired skill that its owner switches on is on for good: it is neither tried nor moved.
+    An acquired skill that its owner switches on stays on: there is no trial and no automatic
+    change.
     """
 
     on: bool | None = None
@@ -126,18 +127,21 @@ class SkillView(SkillSummary):
     guidance: str
 
 
-@router.get("", summary="List its skills")
+@router.get("")
 def list_skills(keeper: Looking, query: Paged) -> Page[SkillSummary]:
-    """Standard skills, on or off, then what the agent learned, archived ones too."""
+    """List standard skills, then acquired ones, archived ones included."""
     items, cursor = page_list(LISTING, query, keeper.all, lambda kept: kept.skill.name)
     language = _language(keeper)
     shown = tuple(SkillSummary(**_skill_summary(kept, language)) for kept in items)
     return Page(items=shown, next_cursor=cursor)
 
 
-@router.post("", status_code=201, response_model=SkillView, summary="Create a skill")
+@router.post("", status_code=201, response_model=SkillView)
 def create_skill(keeper: Keeping, once: Repeatable, body: Strict[NewSkill]) -> Response:
-    """Give the agent a skill that it had not; the answer tells under which name it is kept."""
+    """Create a skill.
+
+    The response has the name under which it is stored.
+    """
     what = body.lesson(body.name)
 
     def make(*, only_new: bool = True) -> SkillView:
@@ -146,40 +150,43 @@ def create_skill(keeper: Keeping, once: Repeatable, body: Strict[NewSkill]) -> R
     return once.answer(body, make, status=201, again=lambda: make(only_new=False))
 
 
-@router.get("/{skill}", summary="Look at a skill")
+@router.get("/{skill}")
 def get_skill(keeper: Looking, skill: Skill, response: Response) -> SkillView:
-    """One skill with its text; ETag holds the version of an acquired one."""
+    """Get a skill with its text.
+
+    ETag holds the version of an acquired skill.
+    """
     return _view_with_etag(response, keeper, keeper.get(skill))
 
 
-@router.put("/{skill}", summary="Create or replace a skill")
+@router.put("/{skill}")
 def put_skill(keeper: Keeping, skill: Skill, body: Strict[SkillPut], edit: Edit) -> SkillView:
-    """Replace what an acquired skill says, or create it; standard skills stay as they are."""
+    """Create or replace an acquired skill; standard skills cannot be changed."""
     what, version = body.lesson(skill), edit.version
     return _view_with_etag(edit.response, keeper, keeper.put(what, version=version))
 
 
-@router.delete("/{skill}", summary="Retire a skill")
+@router.delete("/{skill}")
 def retire_skill(keeper: Keeping, skill: Skill, response: Response) -> SkillView:
-    """Archive an acquired skill: it counts no more until an owner restores it."""
+    """Archive an acquired skill; it is not used until an owner restores it."""
     return _view_with_etag(response, keeper, keeper.retire(skill))
 
 
-@router.post("/{skill}/toggle", response_model=SkillView, summary="Switch a skill on or off")
+@router.post("/{skill}/toggle", response_model=SkillView)
 def toggle_skill(
     keeper: Keeping, skill: Skill, once: Repeatable, body: Strict[SkillSwitch]
 ) -> Response:
-    """Switch a standard or an acquired skill on or off; it counts from the next turn on."""
+    """Switch a skill on or off; it applies from the next turn on."""
     return once.answer(body, lambda: _view(keeper.toggle(skill, on=body.on), _language(keeper)))
 
 
-@router.post("/{skill}/approve", response_model=SkillView, summary="Approve a skill")
+@router.post("/{skill}/approve", response_model=SkillView)
 def approve_skill(
     keeper: Keeping, skill: Skill, once: Repeatable, if_match: IfMatch = None
 ) -> Response:
-    """Vouch for a quarantined skill, if it still is the version that was read.
+    """Approve a quarantined skill if it is still the version that was read.
 
-    If-Match names that version; without it nothing is approved.
+    If-Match names that version and is required.
     """
     version = version_in(if_match)
 
@@ -197,9 +204,12 @@ def approve_skill(
     )
 
 
-@router.post("/{skill}/restore", response_model=SkillView, summary="Restore a skill")
+@router.post("/{skill}/restore", response_model=SkillView)
 def restore_skill(keeper: Keeping, skill: Skill, once: Repeatable) -> Response:
-    """Bring an archived skill back on trial, or into quarantine if nobody ever vouched for it."""
+    """Restore an archived skill: its trial starts again.
+
+    A skill that nobody has approved goes into quarantine.
+    """
 
     def act() -> SkillState:
         return keeper.restore(skill)

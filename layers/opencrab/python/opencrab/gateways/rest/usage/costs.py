@@ -13,9 +13,12 @@ from opencrab.gateways.rest.http.dependencies import Api
 router = routes_below("/api/costs", "costs")
 
 
-@router.get("/explain", summary="Where did a turn's money go?")
+@router.get("/explain")
 def explain_costs(
     api: Api, _caller: Owner, turn: Annotated[Identifier, Query(description="a turn's id")]
 ) -> Explanation:
-    """Every model call of a turn with its cost and why, and what became of what was drawn."""
+    """Every model call of a turn with its cost and the reason.
+
+    Also shows what happened to the turn's reservations.
+    """
     return explain_turn_cost(api.runtime, turn)

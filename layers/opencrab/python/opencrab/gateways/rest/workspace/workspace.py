@@ -40,7 +40,7 @@ class FilesQuery(PageQuery, defer_build=False):
 
 
 class FileView(View):
-    """A file without its content; send `version` as If-Match to replace just this one."""
+    """A file without its content; send `version` as If-Match to replace only this version."""
 
     path: str
     size: int
@@ -68,16 +68,16 @@ class ReadQuery(Value, defer_build=False):
     """Which content of a file, and whether a browser shows or keeps it."""
 
     version: Annotated[str, Field(max_length=1_200)] | None = Field(
-        default=None, description="an older content, one of the file's versions"
+        default=None, description="a version of the file, for an older content"
     )
-    download: bool = Field(default=False, description="answer with a file name to save it under")
+    download: bool = Field(default=False, description="add a file name for saving to the response")
 
 
-@router.get("/workspace", summary="List files")
+@router.get("/workspace")
 def list_files(
     api: Api, _caller: Reader, agent_id: Id, query: Annotated[FilesQuery, Query()]
 ) -> Page[FileView]:
-    """Files of a workspace in order of their paths, from all folders at once."""
+    """List files of a workspace and all its folders, in order of their paths."""
     _require_agent(api.runtime.home.agents, agent_id)
     after = place_in(LISTING, query.cursor)
     listed = api.runtime.home.files.list(agent_id, query.prefix)
@@ -86,13 +86,11 @@ def list_files(
     return Page(items=tuple(map(FileView.of, items)), next_cursor=cursor)
 
 
-@router.get(
-    "/workspace/{path:path}", response_class=Response, responses={200: _FILE}, summary="Read a file"
-)
+@router.get("/workspace/{path:path}", response_class=Response, responses={200: _FILE})
 def read_file(
     api: Api, _caller: Reader, agent_id: Id, path: str, query: Annotated[ReadQuery, Query()]
 ) -> Response:
-    """A file's bytes as they are, or as they were."""
+    """Read a file's bytes, of its current or an older version."""
     _require_agent(api.runtime.home.agents, agent_id)
     files, path, version = api.runtime.home.files, workspace_path(path), query.version
     if version is None:
@@ -108,7 +106,6 @@ def read_file(
 
 @router.put(
     "/workspace/{path:path}",
-    summary="Write a file",
     openapi_extra=BYTES_BODY,
 )
 def write_file(
@@ -121,7 +118,7 @@ def write_file(
     if_match: Annotated[str | None, Header(alias="If-Match", max_length=200)] = None,
     if_none_match: Annotated[str | None, Header(alias="If-None-Match", max_length=200)] = None,
 ) -> FileView:
-    """Write a file whole: the body is its content, whatever its type, at most 5 MiB (4 MiB on AWS).
+    """Write a whole file; the body is its content, at most 5 MiB (4 MiB on AWS).
 
     If-Match replaces only that version; `If-None-Match: *` only creates.
     """
@@ -131,7 +128,7 @@ def write_file(
     return FileView.of(api.runtime.home.files.write(agent_id, path, content, condition=condition))
 
 
-@router.delete("/workspace/{path:path}", status_code=204, summary="Delete a file")
+@router.delete("/workspace/{path:path}", status_code=204)
 def delete_file(
     api: Api,
     _caller: Owner,
@@ -139,18 +136,21 @@ def delete_file(
     path: str,
     if_match: Annotated[str | None, Header(alias="If-Match", max_length=200)] = None,
 ) -> None:
-    """Delete a file; If-Match only that version of it. Its versions stay for a while."""
+    """Delete a file; its versions are kept for a while.
+
+    With If-Match only that version is deleted.
+    """
     _require_agent(api.runtime.home.agents, agent_id)
     condition = _condition(if_match, None)
     api.runtime.home.files.delete(agent_id, workspace_path(path), condition=condition)
 
 
-@router.get("/workspace-versions/{path:path}", summary="List a file's versions")
+@router.get("/workspace-versions/{path:path}")
 def list_file_versions(api: Api, _caller: Reader, agent_id: Id, path: str) -> VersionsView:
-    """What is kept of a file, even of a deleted one, newest first, at most 20 versions.
+    """List versions of a file, even of a deleted one, newest first, 20 at most.
 
-    On AWS older versions stay for 30 days; on your own computer the last ten of each file do, as
-    long as an agent's are together no larger than a workspace may be.
+    On AWS older versions are kept for 30 days. On your own computer the last ten of each file are
+    kept, as long as all versions of the agent fit into the size of a workspace.
     """
     _require_agent(api.runtime.home.agents, agent_id)
     path = workspace_path(path)

@@ -14,7 +14,7 @@ router = routes_below("/api/agents/{agent_id}/world", "world")
 
 
 class WorldView(View):
-    """An agent's place in its world; `key_id` is what it is called there."""
+    """An agent's binding to its world; `key_id` is its name there."""
 
     world_id: str
     agent_id: str
@@ -30,13 +30,16 @@ class WorldView(View):
     state: dict[str, Any]
 
 
-@router.get("", summary="Look at its world")
+@router.get("")
 def get_agent_world(api: Api, _caller: Reader, agent_id: Id) -> WorldView:
-    """Where an agent is bound to, with its public key, its genome and what it has left."""
+    """Get the world to which an agent is bound, with its public key, genome and balance."""
     return WorldView.of(world_of_agent(api.runtime.home, agent_id))
 
 
-@router.put("", summary="Bind it to a world")
+@router.put("")
 def put_agent_world(api: Api, _caller: Owner, agent_id: Id, body: Strict[NewBinding]) -> WorldView:
-    """Bind an agent to a world, for good; its private key is made here and stays in the secrets."""
+    """Bind an agent to a world permanently.
+
+    The private key is created here and stays in the secret store.
+    """
     return WorldView.of(bind_to_world(api.runtime, agent_id, body))
