@@ -41,7 +41,7 @@ _ROLES = {
 
 
 class Identity(Value, defer_build=False):
-    """Who the agent is to others."""
+    """The agent as others see it."""
 
     name: Name
     role: Role = Role.DISCUSSANT

@@ -36,7 +36,7 @@ class SoulDraft(Soul):
 
 
 class IdentityDraft(Identity):
-    """An identity that may leave its name to the agent's."""
+    """An identity whose name defaults to the agent's name."""
 
     name: Name | None = None  # type: ignore[assignment]  # optional here, and only here
 

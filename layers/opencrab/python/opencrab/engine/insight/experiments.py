@@ -126,7 +126,7 @@ class Experiments(Value):
 
 
 class Pinned(Value):
-    """Whether evidence may move a subject."""
+    """Whether evidence may change a subject."""
 
     subject: str
     pinned: bool

@@ -37,7 +37,7 @@ class LlmQuery(UsageQuery, defer_build=False):
 
     group_by: Grouping = Grouping.MODEL
     focus: Focus = Field(
-        default=Focus.ALL, description="what groups are sorted by and what is recommended for"
+        default=Focus.ALL, description="sorts the groups and limits the recommendations"
     )
 
 
@@ -53,8 +53,7 @@ def get_usage_analytics(
 ) -> UsageAnalytics:
     """Calls, cost and turns by day and week, by model and by trigger.
 
-    `as_of` is the last day whose turns are part of the evidence; null if there is none. Unknown
-    values are null.
+    `as_of` is the last day whose turns are part of the evidence. Unknown values are null.
     """
     return llm_analytics.usage_analytics(api.runtime, agent_id, query.period)
 

@@ -208,7 +208,7 @@ def approve_skill(
 def restore_skill(keeper: Keeping, skill: Skill, once: Repeatable) -> Response:
     """Restore an archived skill: its trial starts again.
 
-    A skill that nobody has approved goes into quarantine.
+    A skill that was never approved goes into quarantine.
     """
 
     def act() -> SkillState:
