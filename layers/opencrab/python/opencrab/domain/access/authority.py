@@ -6,7 +6,7 @@ from opencrab.domain.access.impact import Impact
 
 
 class Source(StrEnum):
-    """The gateway through which something arrived."""
+    """Gateway through which something arrived."""
 
     REST = "rest"
     WEBSOCKET = "websocket"
