@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,12 @@ NAMED = re.compile(
 
 # In code a module is named as it is imported, from its layer on.
 DOTTED = re.compile(rf"`((?:{LAYERS})(?:\.\w+)+)`")
+
+# A class of ours as prose names it, such as `TurnConsequence`. A deployment's parameters, resources
+# and metrics are written alike, and stand in the templates and in the figures' names.
+CLASS = re.compile(r"`((?:[A-Z][a-z]+){2,})`")
+NAMES_OF_OTHERS = {"OpenSearch", "DynamoDb", "MessagePack"}
+EXPLAINING = ("docs/design/", "docs/explanation/")
 
 # Decisions are frozen, and the changelog tells of what was.
 DOCUMENTS = sorted(
@@ -62,6 +69,39 @@ def _folder(named: str) -> Path:
 def _defines(source: Path, symbol: str) -> bool:
     text = source.read_text(encoding="utf-8")
     return re.search(rf"^(?:(?:def|class) )?{re.escape(symbol)}\b", text, re.M) is not None
+
+
+def _unknown_names(text: str) -> list[str]:
+    """Names in code spans that look like ours: dotted from a layer on, or a class."""
+    dotted = {each for each in DOTTED.findall(text) if not is_module_or_in_one(each, PACKAGE)}
+    return sorted(dotted | set(CLASS.findall(text)) - _names_in_code() - NAMES_OF_OTHERS)
+
+
+@cache
+def _names_in_code() -> frozenset[str]:
+    """Classes of the package, and every word of two capitals in its metrics and templates."""
+    code = "\n".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
+    templates = [ROOT / "template.yaml", *(ROOT / "infra").rglob("*.yaml")]
+    stated = "\n".join(path.read_text(encoding="utf-8") for path in templates)
+    quoted = re.findall(r'"((?:[A-Z][a-z]+){2,})"', code)
+    return frozenset(
+        [*re.findall(r"^class (\w+)", code, re.M), *quoted, *re.findall(r"\b[A-Z]\w+\b", stated)]
+    )
+
+
+@pytest.mark.parametrize("document", [each for each in DOCUMENTS if each.startswith(EXPLAINING)])
+def test_every_module_and_class_that_a_document_names_exists(document: str) -> None:
+    assert not _unknown_names((ROOT / document).read_text(encoding="utf-8"))
+
+
+def test_names_in_documents_that_are_gone_are_noticed() -> None:
+    text = (
+        "`TurnConsequence` `engine.consequence.FollowUp` `AlarmMail` `PriceFailures` `Nightly` "
+        "`engine.consequence.LiveFollower` `ports.facts` `FollowerOfNothing`"
+    )
+    assert _unknown_names(text) == [
+        *("FollowerOfNothing", "engine.consequence.LiveFollower", "ports.facts")
+    ]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
