@@ -23,7 +23,6 @@ DOTTED = re.compile(rf"`((?:{LAYERS})(?:\.\w+)+)`")
 # A class of ours as prose names it, such as `TurnConsequence`. A deployment's parameters, resources
 # and metrics are written alike, and stand in the templates and in the figures' names.
 CLASS = re.compile(r"`((?:[A-Z][a-z]+){2,})`")
-NAMES_OF_OTHERS = {"OpenSearch", "DynamoDb", "MessagePack"}
 EXPLAINING = ("docs/design/", "docs/explanation/")
 
 # Decisions are frozen, and the changelog tells of what was.
@@ -74,7 +73,7 @@ def _defines(source: Path, symbol: str) -> bool:
 def _unknown_names(text: str) -> list[str]:
     """Names in code spans that look like ours: dotted from a layer on, or a class."""
     dotted = {each for each in DOTTED.findall(text) if not is_module_or_in_one(each, PACKAGE)}
-    return sorted(dotted | set(CLASS.findall(text)) - _names_in_code() - NAMES_OF_OTHERS)
+    return sorted(dotted | set(CLASS.findall(text)) - _names_in_code())
 
 
 @cache
