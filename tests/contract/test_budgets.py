@@ -70,6 +70,14 @@ def test_a_refusal_names_the_budget_and_the_cure(spending: Home) -> None:
     assert refusal.value.cure
 
 
+def test_a_refusal_says_what_was_drawn_before_even_above_the_limit(spending: Home) -> None:
+    assert draw(spending, drawing(60))
+    assert draw(spending, drawing(75, limit=None))
+    with pytest.raises(Exhausted) as refusal:
+        spending.journal.commit(step(spending.journal.load("t1").turn, draws=(drawing(1),)))
+    assert refusal.value.drawn_micro_usd == 135
+
+
 def test_a_session_has_one_budget_for_all_its_days(spending: Home) -> None:
     whole = drawing(70, scope="session:s1", day=WHOLE)
     assert draw(spending, whole)

@@ -81,6 +81,25 @@ def test_who_may_know_is_told_how_much_it_was_and_how_to_raise_it(scope: str, en
     assert "上限を上げるコマンド" in japanese
 
 
+@pytest.mark.parametrize("language", Language)
+@pytest.mark.parametrize(
+    ("scope", "drawn", "wanted"),
+    [
+        ("agent:a", 1_000_000, "agent_day=2.00"),
+        ("agent:a", 2_345_678, "agent_day=3.35"),
+        ("installation", 5_400_001, "installation_day=10.41"),
+        ("turn", 700_000, "turn=1.20"),
+        ("heartbeat:a", 300_000, "heartbeat=55"),
+        ("heartbeat:a", 900_000, "heartbeat=100"),
+    ],
+)
+def test_the_suggested_limit_leaves_room_above_what_was_drawn(
+    scope: str, drawn: int, wanted: str, language: Language
+) -> None:
+    said = budget_phrase(scope, language, Limits(), drawn=drawn)
+    assert f"`opencrab budgets --set {wanted}`" in said
+
+
 def test_an_agents_own_limit_is_raised_where_it_was_set() -> None:
     said = budget_phrase("agent:a", Language.EN, Limits(), 30_000)
     assert "my day ($0.03) is used up." in said

@@ -1,11 +1,13 @@
 """A model call: what it hears that was said meanwhile, and the last money that it may cost."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from opencrab.domain.models.fault import Fault
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.record import ModelIntent
 from opencrab.domain.turn.turn import TurnStatus
@@ -58,3 +60,19 @@ def test_an_instruction_is_heard_by_the_next_call_and_stays_where_it_was_heard(
     records = house.home.journal.load(turn.id).records
     heard = [each.heard for each in records if isinstance(each, ModelIntent)]
     assert heard == [(), ("i1",), ()]
+
+
+@pytest.mark.parametrize("text", ["秘密です", "a secret"])
+def test_each_failed_call_is_one_line_of_the_log_without_what_was_said(
+    house: House, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    house.session(house.agent("crab", (Reply(text, fails=(Fault.OVERLOADED, Fault.AUTH)),)))
+    with caplog.at_level(logging.WARNING):
+        (turn,) = house.say(text)
+        house.work()
+        house.later(60)
+    assert house.turn(turn.id).status is TurnStatus.FAILED
+    lines = [each for each in caplog.messages if each.startswith("model call failed")]
+    told = "model call failed: model=fake:crab, fault={}, latency_ms=0, turn={}"
+    assert lines == [told.format(fault, turn.id) for fault in ("overloaded", "auth")]
+    assert text not in caplog.text

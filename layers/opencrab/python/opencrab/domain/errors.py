@@ -103,6 +103,17 @@ class NeverSent(Unavailable):
 
 
 class Exhausted(OpenCrabError):
-    """A budget is used up."""
+    """A budget is used up; `drawn_micro_usd` is what was drawn from it, where that is known."""
 
     code = "exhausted"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        field: str | None = None,
+        cure: str | None = None,
+        drawn_micro_usd: int | None = None,
+    ) -> None:
+        super().__init__(message, field=field, cure=cure)
+        self.drawn_micro_usd = drawn_micro_usd

@@ -22,11 +22,13 @@ def budget_phrase(
     language: Language,
     limits: Limits | None = None,
     own_day: MicroUsd | None = None,
+    drawn: MicroUsd | None = None,
 ) -> str:
     """Says to people, who know no scopes, which money has ended and what helps.
 
     With `limits`, for who may know them, also how much it was and the command that raises it;
-    `own_day` is the agent's own daily limit, in micro-dollars.
+    `own_day` is the agent's own daily limit, in micro-dollars; `drawn` is what was drawn from the
+    budget, which exceeds its limit where calls cost more than was reserved for them.
     """
     kind = (scope or "installation").partition(":")[0]
     kind = kind if kind in _BUDGETS else "installation"
@@ -34,22 +36,40 @@ def budget_phrase(
     cures = [] if kind in _WITHOUT_DAYS else [_CURES["tomorrow"][language]]
     if limits is not None:
         what += f" ({_dollars(_limit(kind, limits, own_day))})"
-        cures.append(_raise_command(kind, language, limits, own_day))
+        cures.append(_raise_command(kind, language, limits, own_day, drawn))
     elif not cures:
         cures = [_CURES["owner"][language]]
     return phrase("budget", language, what=what, cure=" ".join(cures))
 
 
-def _raise_command(kind: str, language: Language, limits: Limits, own_day: MicroUsd | None) -> str:
-    """The command that doubles a limit; an agent's own is raised where it was set."""
+def _raise_command(
+    kind: str,
+    language: Language,
+    limits: Limits,
+    own_day: MicroUsd | None,
+    drawn: MicroUsd | None,
+) -> str:
+    """The command that raises a limit enough; an agent's own is raised where it was set."""
     if kind == "agent" and own_day is not None:
         return _CURES["raise_own"][language]
+    limit = _limit(kind, limits, own_day)
+    # As much again as the limit was, counted from what was drawn already.
+    wanted = max(2 * limit, _round_up_to_cents(limit + (drawn or 0)))
     if kind == "heartbeat":
-        doubled = str(min(2 * limits.heartbeat_percent, 100))
+        agent_day = limits.agent_day(own_day) or 1
+        percent = max(2 * limits.heartbeat_percent, -(-100 * wanted // agent_day))
+        amount = str(min(percent, 100))
     else:
-        doubled = _dollars(2 * _limit(kind, limits, own_day)).strip("$")
-    return _CURES["raise"][language].format(limit=f"{_NAMES[kind]}={doubled}")
+        amount = _dollars(wanted).strip("$")
+    return _CURES["raise"][language].format(limit=f"{_NAMES[kind]}={amount}")
 
+
+def _round_up_to_cents(amount: MicroUsd) -> MicroUsd:
+    """Whole cents, so that a suggested amount is short; less than one stays as it is."""
+    return -(-amount // _CENT) * _CENT if amount > _CENT else amount
+
+
+_CENT: MicroUsd = 10_000
 
 _NAMES = {
     "turn": "turn",

@@ -170,7 +170,7 @@ def add_draws(batch: WriteBatch, draws: Iterable[BudgetDraw], stored: Mapping[Pl
         # What is given back is never refused, nor what has no limit: a cost above its reservation
         # was spent, and the budget must say so (ADR 0008).
         if limit is not None and drawn.micro_usd > 0 and total > limit:
-            raise budget_exhausted_error(drawn)
+            raise budget_exhausted_error(drawn, total - drawn.micro_usd)
         totals[place] = total
         batch.put.append(ItemRow(*place, str(total)))
 

@@ -213,8 +213,8 @@ def public_budget_scope(principal_id: str) -> str:
     return f"public:{principal_id}"
 
 
-def budget_exhausted_error(draw: BudgetDraw) -> Exhausted:
-    """The refusal of a draw that its budget has no room for."""
+def budget_exhausted_error(draw: BudgetDraw, drawn: MicroUsd | None = None) -> Exhausted:
+    """The refusal of a draw that its budget has no room for; `drawn` is what was drawn before."""
     whole = draw.day == WHOLE
     of_day = "" if whole else f" for {draw.day}"
     return Exhausted(
@@ -222,4 +222,5 @@ def budget_exhausted_error(draw: BudgetDraw) -> Exhausted:
         field=draw.scope,
         cure="raise the limit in [budget] or with PUT /api/budgets"
         + ("" if whole else ", or wait for the next day (UTC)"),
+        drawn_micro_usd=drawn,
     )

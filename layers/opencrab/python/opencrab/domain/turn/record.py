@@ -94,6 +94,11 @@ class ModelAnswer(Value):
     replay: dict[str, Any] | None = None
     first_token_ms: int | None = None
 
+    def with_turn_call_ids(self, n: int) -> "ModelAnswer":
+        """The answer with call ids of our own: unique in the turn, whatever the provider sent."""
+        calls = tuple(call.replaced(id=f"c{n}_{place}") for place, call in enumerate(self.calls))
+        return self.replaced(calls=calls)
+
 
 class ModelIntent(Value):
     """A model call is about to be made, and this much money is set aside for it.

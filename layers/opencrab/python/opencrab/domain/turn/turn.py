@@ -254,6 +254,7 @@ class Turn(Value):
                 f"turn {self.id!r} has {room} micro-dollars of budget left and needs {missing}",
                 field="turn",
                 cure="raise [budget] turn_usd or use a cheaper model",
+                drawn_micro_usd=self.spent,
             )
         micro_usd = min(max(missing, limits.block_micro_usd), room)
         return Block(day=day, micro_usd=micro_usd, scopes=self._further_scopes(limits))

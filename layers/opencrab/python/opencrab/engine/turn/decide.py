@@ -1,5 +1,6 @@
 """Model calls: choose a model, reserve money, call it, save the answer; only here."""
 
+import logging
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -25,6 +26,8 @@ from opencrab.engine.turn.prompt.request import build_model_request
 from opencrab.engine.turn.work import PreCallState, TurnWork
 from opencrab.ports.models.model import ChatModel, ChatRequest
 from opencrab.ports.turn.journal import StepBoundary
+
+log = logging.getLogger(__name__)
 
 _LEAST_SHARE = 0.25
 """Share of the usual history below which it is left out, if the turn cannot pay for the request."""
@@ -68,7 +71,8 @@ def call_model(work: TurnWork) -> int | None:
         seconds = _ask_next_model(work, boundary)
     except Exhausted as error:
         own_day = work.profile.agent.day_limit_micro_usd
-        notice = budget_phrase(error.field, language, work.limits_to_tell, own_day)
+        limits, drawn = work.limits_to_tell, error.drawn_micro_usd
+        notice = budget_phrase(error.field, language, limits, own_day, drawn)
         close_turn(work, TurnStatus.EXHAUSTED, notice=notice, note=error.message)
         return None
     except Stopped:
@@ -278,7 +282,7 @@ def _ask(work: TurnWork, call: _Call, intent: ModelIntent) -> None:
     result = ModelResult(
         n=intent.n,
         state=CallState.COMPLETED,
-        answer=_renumber_tool_calls(answer, intent.n),
+        answer=answer.with_turn_call_ids(intent.n),
         cost=cost,
         latency_ms=latency_ms,
         at=ended_at,
@@ -311,6 +315,8 @@ def _record_failed_call(
 ) -> None:
     """Record a failed call, charge what it may have cost, and go on or end the turn."""
     now, info = work.runtime.clock.now(), call.model.info
+    told = (info.name, error.fault.value, latency_ms, work.turn.id)
+    log.warning("model call failed: model=%s, fault=%s, latency_ms=%s, turn=%s", *told)
     # Before the result: told once too often after a crash, it only makes others ask elsewhere.
     if error.fault.is_illness:
         at_once = error.fault is Fault.QUOTA_SPENT
@@ -333,11 +339,11 @@ def _record_failed_call(
         at=now,
     )
     if _is_last(work, call, result, now):
-        told = _combine_model_errors(work, call, error)
+        combined = _combine_model_errors(work, call, error)
         if error.fault is Fault.NONSENSE and work.job is None:
-            _leave(work, told, result, turn)
+            _leave(work, combined, result, turn)
         else:
-            _fail(work, told, result, turn=turn)
+            _fail(work, combined, result, turn=turn)
         return
     work.save(turn, result, progress=True, at=now)
     work.retry_after_seconds = error.retry_after_seconds or 0.0
@@ -391,9 +397,3 @@ def _leave(work: TurnWork, error: OpenCrabError, result: ModelResult, turn: Turn
     language = work.profile.agent.language
     notice = "" if work.turn.unasked else phrase("failed", language, why=why)
     close_turn(work, TurnStatus.IDLE, result, turn=turn, notice=notice, note=why)
-
-
-def _renumber_tool_calls(answer: ModelAnswer, n: int) -> ModelAnswer:
-    """The answer with call ids of our own: unique in the turn, whatever the provider sent."""
-    calls = tuple(call.replaced(id=f"c{n}_{place}") for place, call in enumerate(answer.calls))
-    return answer.replaced(calls=calls)

@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 from pynamodb.expressions.operand import Path
 from pynamodb.expressions.update import Update
 
-from opencrab.adapters.dynamodb.item import Schema, time_to_live
+from opencrab.adapters.dynamodb.item import Item, Schema, time_to_live
 from opencrab.adapters.dynamodb.money.board import limits_write, read_budget_board
 from opencrab.adapters.dynamodb.table import Table, Write, update_item
+from opencrab.domain.errors import Exhausted
 from opencrab.domain.money.budget import BudgetDraw, budget_exhausted_error, budget_limit_changes
 from opencrab.domain.value import MicroUsd
 
@@ -33,6 +34,12 @@ class DynamoBudgets:
         checked = budget_limit_changes(changes)
         if checked:
             self._table.write(limits_write(checked))
+
+
+def refused_draw_error(draw: BudgetDraw, stored: Item | None) -> Exhausted:
+    """The refusal of a draw, with what had been drawn before as the table told it."""
+    drawn = None if stored is None else int(SCHEMA.fields(stored)["drawn"])
+    return budget_exhausted_error(draw, drawn)
 
 
 def budget_draw_write(draw: BudgetDraw, at: datetime) -> Write:

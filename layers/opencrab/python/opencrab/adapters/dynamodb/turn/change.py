@@ -16,7 +16,6 @@ from opencrab.adapters.dynamodb.turn import record as records
 from opencrab.adapters.dynamodb.usage import counters as tallies
 from opencrab.adapters.dynamodb.usage import ledger
 from opencrab.domain.errors import Stopped, Superseded
-from opencrab.domain.money.budget import budget_exhausted_error
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.ports.documents import stale_write
 from opencrab.ports.turn.journal import TurnChange
@@ -56,7 +55,7 @@ class Writes:
         stop = self._judged_header(refusal) if HEADER in refusal.failed else self._after.stop
         for draw, place in zip(self._change.draws, self.draws, strict=True):
             if place in refusal.failed:
-                raise budget_exhausted_error(draw)
+                raise budgets.refused_draw_error(draw, refusal.failed[place])
         for fact, place in zip(self._change.facts, self.facts, strict=True):
             if place in refusal.failed:
                 raise stale_write(fact)
