@@ -72,6 +72,17 @@ def test_a_conversation_is_shown_from_its_oldest_line(program: Program, server: 
     assert "kinds" not in server.requests[-1].url.params
 
 
+@pytest.mark.parametrize(("language", "said"), [("en", "turn t7"), ("ja", "ターン t7")])
+def test_a_notice_of_a_turn_that_failed_names_the_turn(
+    program: Program, server: Server, language: str, said: str
+) -> None:
+    notice = line_view(2, "Ada", "I am sorry", turn_id="t7", kind=LineKind.SYSTEM)
+    server.on("GET /sessions/s1/messages", page(notice, line_view(1, "Kana", "やあ")))
+    shown = program.run("--language", language, "sessions", "show", "s1")
+    lines = [line.strip() for line in shown.out.splitlines() if line.strip()]
+    assert lines == ["Kana", "やあ", "Ada", "I am sorry", said]
+
+
 def test_only_so_many_lines_are_shown_as_were_asked_for(program: Program) -> None:
     shown = program.run("sessions", "show", "s1", "--last", "2", "--json").json
     assert [line["sequence"] for line in shown["lines"]] == [2, 3]

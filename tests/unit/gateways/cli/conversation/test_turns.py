@@ -163,6 +163,21 @@ def test_a_turn_is_asked_to_stop(
 
 
 @pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "turn t1 has already ended (failed)\n"),
+        ("ja", "ターン t1 はすでに終わっています(失敗)\n"),
+    ],
+)
+def test_a_turn_that_is_over_cannot_be_stopped_and_says_so(
+    program: Program, server: Server, language: str, said: str
+) -> None:
+    server.on("POST /turns/t1/cancel", ok(story_view(status=TurnStatus.FAILED)))
+    stopped = program.run("--language", language, "turns", "cancel", "t1")
+    assert (stopped.code, stopped.out) == (0, said)
+
+
+@pytest.mark.parametrize(
     ("language", "flag", "approved", "said"),
     [
         ("en", "--approve", True, "turn t1 continues (queued)\n"),

@@ -48,8 +48,29 @@ def test_who_still_stands_is_told(program: Program, server: Server) -> None:
         "all agents are still frozen: `opencrab unfreeze` unfreezes them"
         in program.run("unfreeze", "Ada").out
     )
-    server.on("PUT /system/state", state("a1", "a2"))
-    assert "individually: a1, a2" in program.run("unfreeze").out
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "still frozen: "), ("ja", "凍結中のまま: ")])
+def test_whoever_is_still_frozen_is_named_with_the_command(
+    program: Program, server: Server, language: str, said: str
+) -> None:
+    server.on(
+        "GET /agents",
+        page(
+            agent_view("さくら", id="a1"),
+            agent_view("Mary Ann", id="a2"),
+            agent_view("Ada", id="a3"),
+            agent_view("Ada", id="a4"),
+        ),
+    )
+    server.on("PUT /system/state", state("a1", "a2", "a3", "a9"))
+    told = program.run("--language", language, "unfreeze").out.splitlines()
+    assert told[1:] == [
+        f"{said}さくら → opencrab unfreeze さくら",
+        f"{said}Mary Ann → opencrab unfreeze a2",
+        f"{said}Ada → opencrab unfreeze a3",
+        f"{said}a9 → opencrab unfreeze a9",
+    ]
 
 
 def test_an_unknown_agent_freezes_nothing(program: Program, server: Server) -> None:

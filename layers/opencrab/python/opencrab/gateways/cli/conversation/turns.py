@@ -8,6 +8,9 @@ from opencrab.gateways.cli.terminal.arguments import Reason, TurnId
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
+_OPEN = {"queued", "running", "waiting"}
+"""Statuses of a turn that has not ended; written here, as loading the domain's takes time."""
+
 
 @cli_command
 def show_turn(terminal: Terminal, turn: TurnId) -> None:
@@ -29,7 +32,7 @@ def cancel_turn(
 ) -> None:
     """Stop a turn before its next call."""
     stopped = terminal.client.post("turns", turn, "cancel", body={"reason": reason})
-    _report(terminal, "turn_cancelled", stopped)
+    _report(terminal, "turn_cancelled" if stopped["status"] in _OPEN else "turn_ended", stopped)
 
 
 @cli_command

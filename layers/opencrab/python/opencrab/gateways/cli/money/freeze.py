@@ -47,7 +47,18 @@ def _turn(terminal: Terminal, agent: str | None, state: str) -> None:
     if state == "running" and switches["state"] == "frozen":
         terminal.say("still_frozen")
     elif found is None and state == "running" and switches["frozen_agents"]:
-        terminal.say("some_frozen", ids=", ".join(switches["frozen_agents"]))
+        _list_frozen_agents(terminal, switches["frozen_agents"])
+
+
+def _list_frozen_agents(terminal: Terminal, frozen: list[str]) -> None:
+    """Who is still frozen, each with the command that ends it: by name where that is enough."""
+    agents = list(terminal.client.items("agents"))
+    names = {agent["id"]: agent["name"] for agent in agents}
+    living = [agent["name"] for agent in agents if agent["status"] != "retired"]
+    for agent_id in frozen:
+        name = names.get(agent_id, agent_id)
+        wanted = name if name.isalnum() and living.count(name) == 1 else agent_id
+        terminal.say("some_frozen", name=name, wanted=wanted)
 
 
 def _find_agent_or_all(terminal: Terminal, wanted: str | None) -> AgentView | None:

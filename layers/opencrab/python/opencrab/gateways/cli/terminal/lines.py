@@ -19,16 +19,24 @@ def draw_line(terminal: Terminal, line: dict[str, Any]) -> None:
     elif kind == "inner_voice":
         terminal.draw(indent_text(markdown_text(f"({line['text']})")), style="dim italic")
     else:
-        draw_speech(terminal, line["speaker_name"], line["text"], kind, agent=line["from_agent"])
+        _draw_speaker(terminal, line["speaker_name"], line["text"], kind, agent=line["from_agent"])
+        if kind == "system" and line["from_agent"] and line["turn_id"]:
+            turn = terminal.words("line_turn", id=line["turn_id"])
+            terminal.draw(indent_text(Text(clean_terminal_text(turn))), style="dim")
+        terminal.line()
 
 
 def draw_speech(
     terminal: Terminal, name: str, text: str, kind: str = "speech", *, agent: bool = True
 ) -> None:
     """Who speaks, and below it what they say; what OpenCrab itself says is yellow."""
+    _draw_speaker(terminal, name, text, kind, agent=agent)
+    terminal.line()
+
+
+def _draw_speaker(terminal: Terminal, name: str, text: str, kind: str, *, agent: bool) -> None:
     terminal.draw(Text(clean_terminal_text(name), style="bold cyan" if agent else "bold"))
     terminal.draw(indent_text(markdown_text(text)), style=None if kind == "speech" else "yellow")
-    terminal.line()
 
 
 def draw_action(terminal: Terminal, line: dict[str, Any]) -> None:
