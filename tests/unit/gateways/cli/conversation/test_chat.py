@@ -5,6 +5,7 @@ import json
 import httpx
 import pytest
 
+from opencrab.domain.turn.turn import TurnStatus
 from opencrab.gateways.cli.terminal.exchange import MESSAGE_BYTES, TRIES, WAIT_SECONDS
 from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
 from tests.unit.gateways.cli.views import (
@@ -204,3 +205,35 @@ def test_an_answer_cannot_speak_to_the_terminal(program: Program, server: Server
 def test_half_a_character_from_a_shell_becomes_a_mark(program: Program, server: Server) -> None:
     program.run("chat", "--say", "a\udcffb")
     assert server.sent("POST")[1] == {"text": "a?b"}
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (TurnStatus.FAILED, 1),
+        (TurnStatus.STOPPED, 1),
+        (TurnStatus.EXHAUSTED, 1),
+        (TurnStatus.IDLE, 1),
+        (TurnStatus.COMPLETED, 0),
+    ],
+)
+def test_a_notice_instead_of_an_answer_is_an_error_to_a_script(
+    program: Program, server: Server, status: TurnStatus, code: int, more: tuple[str, ...]
+) -> None:
+    notice = {**reply_view("Ada", "I am sorry"), "kind": "system"}
+    server.on(SAY, ok(answered(notice)))
+    server.on("GET /turns/t1", ok(story_view(status=status)))
+    shown = program.run("chat", "Ada", "--say", "hi", *more)
+    assert (shown.code, shown.err) == (code, "")
+    assert "I am sorry" in shown.out
+
+
+def test_a_failure_does_not_keep_the_other_lines_of_a_pipe_from_being_said(
+    program: Program, server: Server
+) -> None:
+    notice = {**reply_view("Ada", "残念"), "kind": "system"}
+    server.on(SAY, ok(answered(notice)), ok(answered(reply_view("Ada", "two", turn_id="t2"))))
+    server.on("GET /turns/t1", ok(story_view(status=TurnStatus.FAILED)))
+    shown = program.run("chat", "Ada", typed="いち\ntwo\n")
+    assert (shown.code, shown.out) == (1, "残念\ntwo\n")

@@ -35,12 +35,11 @@ def chat(
         return session or str(open_session(terminal, _require_agent(someone))["id"])
 
     mouth = Speaker(terminal, place, speaker)
-    if say is not None:
-        mouth.say(say)
-        return
-    for line in terminal.input:
-        if line.strip():
-            mouth.say(line.rstrip("\r\n"))
+    lines = (each for each in terminal.input if each.strip()) if say is None else (say,)
+    # Every line is said, whatever became of those before it.
+    answered = [mouth.say(line.rstrip("\r\n")) for line in lines]
+    if not all(answered):
+        raise typer.Exit(1)
 
 
 def _agent(terminal: Terminal, wanted: str | None) -> AgentView:

@@ -17,8 +17,8 @@ class Speaker:
         self._patience = patience_of(terminal, terminal.print_complaint)
         self._session_id = ""
 
-    def say(self, text: str) -> None:
-        """Say one thing and write what comes back."""
+    def say(self, text: str) -> bool:
+        """Say one thing and write what comes back; False when that was a notice of a failure."""
         text = check_text(self._terminal, text)
         self._session_id = self._session_id or self._place()
         exchange = Exchange(self._terminal.client, self._session_id, text, self._name)
@@ -27,6 +27,7 @@ class Speaker:
             self._terminal.json(exchange.report())
         for turn in waiting:
             self._terminal.note("how_to_decide", id=turn["id"])
+        return not exchange.ended_without_answer()
 
     def _hear(self, exchange: Exchange) -> tuple[dict[str, Any], ...]:
         """Write replies as they come; the turns that wait for a human in the end."""

@@ -16,6 +16,7 @@ from opencrab.gateways.cli.terminal.text import clean_terminal_text
 WAIT_SECONDS = 25
 TRIES = 6
 MESSAGE_BYTES = 65_536
+_WITHOUT_ANSWER = {"idle", "stopped", "exhausted", "failed"}
 
 Reply = dict[str, Any]
 
@@ -49,6 +50,12 @@ class Exchange:
         """The pending turns, when nothing more comes of them unless a human decides; else none."""
         turns = tuple(self.client.get("turns", turn_id) for turn_id in self.pending)
         return turns if all(turn["status"] == "waiting" for turn in turns) else ()
+
+    def ended_without_answer(self) -> bool:
+        """Whether a turn failed, was stopped or ran out of money, as its notice says."""
+        noticed = {reply["turn_id"] for reply in self.replies if reply["kind"] == "system"}
+        turns = [self.client.get("turns", turn_id) for turn_id in sorted(noticed)]
+        return any(turn["status"] in _WITHOUT_ANSWER for turn in turns)
 
     def cancel(self) -> None:
         """Ask every turn that has not ended to stop."""
