@@ -362,9 +362,10 @@ def at(turn: Turn, seconds: float) -> datetime:
     return turn.created_at + timedelta(seconds=seconds)
 
 
-def test_what_the_alarm_on_spending_watches_is_what_is_counted(function: Function) -> None:
+@pytest.mark.parametrize("name", ["SpendAlarm", "FailedTurnsAlarm"])
+def test_what_alarms_on_ended_turns_watch_is_what_is_counted(function: Function, name: str) -> None:
     template = (ROOT / "infra" / "observability.yaml").read_text()
-    alarm = template.partition("\n  SpendAlarm:\n")[2].partition("\n\n")[0]
+    alarm = template.partition(f"\n  {name}:\n")[2].partition("\n\n")[0]
     turn = function.house.say(JAPANESE)[0]
     function.journalist.on_turn(turn.replaced(status=TurnStatus.IDLE, ended_at=turn.created_at))
     (counted,) = metrics(function.log())

@@ -28,7 +28,7 @@ def test_an_estimate_shows_an_idle_month_and_a_thousand_turns(
     shown = program.run(*ESTIMATE, "--turns", "50000")
     assert (shown.code, shown.err) == (0, "")
     rows = [" ".join(row.split()) for row in shown.out.splitlines()]
-    assert "moon-1 as of 2025-06-01, recalled, not fetched" in rows[0]
+    assert "moon-1 as of 2025-06-01, entered by hand, not verified" in rows[0]
     assert rows[2:7] == [
         "A month without traffic",
         "part amount cost after free tier",
