@@ -16,6 +16,7 @@ import shutil
 import string
 import subprocess
 import sys
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,6 +36,7 @@ _ALPHABET = string.ascii_letters + string.digits
 _KEY_LENGTH = 43
 _SHORTEST_KEY = 16
 _SENDABLE = re.compile(r"[!-~]+")
+_OWN_OPTIONS = {"Stage": "--stage", "OwnerKeyHash": "--new-owner-key"}
 _SETTING = re.compile(r"([A-Za-z][A-Za-z0-9]*)=(.*)", re.DOTALL)
 
 
@@ -159,7 +161,8 @@ class Deployment:
         """
         if self.wish.new_owner_key and path.exists():
             raise Unready(
-                f"{path} is there already", "move it away first; it is the only copy of that key"
+                f"the file {path} already exists",
+                "move it to another folder first; it is the only copy of that key",
             )
         if not (fresh or self.wish.new_owner_key):
             return None
@@ -232,19 +235,7 @@ class Deployment:
         if "WebSocketUrl" in outputs:
             _say(f"  live         {outputs['WebSocketUrl']}")
         _say("", "next")
-        name = f"/opencrab/{stage}/OPENAI_API_KEY"
-        _say("  1. give it a model: store your provider's key, once, as a SecureString")
-        if shutil.which("aws", path=self.environ.get("PATH", "")):
-            where = shlex.join(place.where)
-            _say(
-                f"       aws ssm put-parameter {where} --type SecureString \\",
-                f'         --name {name} --value "$OPENAI_API_KEY"',
-            )
-        else:
-            _say(
-                "       in the AWS console: Systems Manager, Parameter Store, Create parameter;",
-                f"       region {place.region}, name {name}, type SecureString",
-            )
+        self.say_model_key(place, outputs)
         read = (
             f"OPENCRAB_KEY=$(cat {shlex.quote(str(path))})" if path.exists() else "OPENCRAB_KEY=…"
         )
@@ -260,8 +251,35 @@ class Deployment:
             _say(
                 "  4. let Discord know it, as docs/how-to/set-up-a-discord-bot.md says",
                 f"       Interactions Endpoint URL  {outputs['DiscordInteractionsUrl']}",
-                f"       the bot's token  /opencrab/{stage}/DISCORD_TOKEN, stored as in 1",
+                f"       the bot's token  {_token_place(stage, outputs)}",
                 "       opencrab discord register",
+            )
+
+    def say_model_key(self, place: Place, outputs: Mapping[str, str]) -> None:
+        """Where the key of the stack's default provider is to be stored, if that needs one."""
+        provider = outputs.get("DefaultProvider", "openai")
+        variable = _key_variable(provider)
+        if variable is None:
+            _say(f"  1. no key is needed: the default provider is {provider!r}")
+            return
+        if "SecretArn" in outputs:
+            _say(
+                f"  1. store the key of the provider {provider!r} in Secrets Manager, once",
+                f"       secret {outputs['SecretArn']}, field {variable}",
+            )
+            return
+        name = f"/opencrab/{self.wish.stage}/{variable}"
+        _say(f"  1. store the key of the provider {provider!r} as a SecureString, once")
+        if shutil.which("aws", path=self.environ.get("PATH", "")):
+            where = shlex.join(place.where)
+            _say(
+                f'       printf %s "${variable}" | aws ssm put-parameter {where} \\',
+                f"         --type SecureString --name {name} --value file:///dev/stdin",
+            )
+        else:
+            _say(
+                "       in the AWS console: Systems Manager, Parameter Store, Create parameter;",
+                f"       region {place.region}, name {name}, type SecureString",
             )
 
 
@@ -281,7 +299,9 @@ def _wish(arguments: Sequence[str]) -> Wish:
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the stack"
     )
-    parser.add_argument("--check", action="store_true", help="only see that nothing is missing")
+    parser.add_argument(
+        "--check", action="store_true", help="only check the prerequisites, do not deploy"
+    )
     parser.add_argument(
         "--new-owner-key", action="store_true", help="replace the owner's key of a deployed stack"
     )
@@ -294,20 +314,39 @@ def _wish(arguments: Sequence[str]) -> Wish:
     given = parser.parse_args(arguments)
     if not STAGE.fullmatch(given.stage) or given.stage in RESERVED:
         raise Unready(
-            f"{given.stage!r} cannot name a stage",
-            "use 1 to 16 of a-z and 0-9, a letter first, such as main; "
-            "default and global are SAM's own",
+            f"{given.stage!r} is not a valid stage name",
+            "use 1 to 16 characters of a-z and 0-9, beginning with a letter, such as main; "
+            "default and global are reserved by SAM",
         )
     settings = {}
     for text in given.set:
         setting = _SETTING.fullmatch(text)
-        if setting is None or setting[1] in {"Stage", "OwnerKeyHash"}:
+        if setting is not None and setting[1] in _OWN_OPTIONS:
             raise Unready(
-                f"--set {text!r} sets nothing",
-                "write NAME=VALUE; the stage has --stage, the owner's key --new-owner-key",
+                f"--set cannot change the parameter {setting[1]!r}",
+                f"use {_OWN_OPTIONS[setting[1]]} instead",
+            )
+        if setting is None:
+            raise Unready(
+                f"--set {text!r} is not of the form NAME=VALUE",
+                "write NAME=VALUE with the name of a parameter",
             )
         settings[setting[1]] = setting[2]
     return Wish(given.stage, settings, given.check, given.new_owner_key, given.keys.absolute())
+
+
+def _key_variable(provider: str) -> str | None:
+    """The name under which a provider's key is stored; None for one that needs none."""
+    text = (ROOT / "config" / "default.toml").read_text(encoding="utf-8")
+    known = tomllib.loads(text)["llm"]["providers"].get(provider, {})
+    found = re.fullmatch(r"\$\{(\w+)\}", known.get("api_key", ""))
+    return found[1] if found else None
+
+
+def _token_place(stage: str, outputs: Mapping[str, str]) -> str:
+    if "SecretArn" in outputs:
+        return f"field DISCORD_TOKEN of the secret {outputs['SecretArn']}"
+    return f"/opencrab/{stage}/DISCORD_TOKEN, a SecureString of Systems Manager"
 
 
 def _checked(secret: str, place: str) -> str:

@@ -35,6 +35,9 @@ def listed():
     stage = told["Stage"]
     queue = f"https://sqs.eu-west-1.amazonaws.com/1/opencrab-{{stage}}-turns.fifo"
     found = {{"ApiUrl": "{URL}", "TurnsQueueUrl": queue}}
+    found["DefaultProvider"] = told.get("DefaultProvider", "openai")
+    if told.get("SecretArn"):
+        found["SecretArn"] = told["SecretArn"]
     if told.get("Discord") == "on":
         found["DiscordInteractionsUrl"] = "{URL}/discord/interactions"
     if told.get("WebSocket") == "on":
@@ -118,7 +121,10 @@ sys.exit(cli(prog_name="sam"))
 
 TEMPLATE = "Parameters:\n" + "".join(
     f'  {name}:\n    Type: String\n    Default: ""\n'
-    for name in ("Stage", "OwnerKeyHash", "AlarmMail", "Table", "Discord", "WebSocket")
+    for name in (
+        *("Stage", "OwnerKeyHash", "DefaultProvider", "SecretArn"),
+        *("AlarmMail", "Table", "Discord", "WebSocket"),
+    )
 )
 TEMPLATE += "\nResources:\n  Queue:\n    Type: AWS::SQS::Queue\n"
 

@@ -48,7 +48,7 @@ def test_the_end_says_what_discord_has_to_know_where_there_is_discord(desk: Desk
     assert "wss:" not in plain
     said = desk.deploy("--set", "Discord=on", "--set", "WebSocket=on").stdout
     assert f"Interactions Endpoint URL  {URL}/discord/interactions\n" in said
-    assert "/opencrab/main/DISCORD_TOKEN, stored as in 1\n" in said
+    assert "/opencrab/main/DISCORD_TOKEN, a SecureString of Systems Manager\n" in said
     assert "live         wss://def.execute-api.eu-west-1.amazonaws.com/live\n" in said
 
 
@@ -59,8 +59,19 @@ def test_the_line_for_the_providers_key_fits_what_is_installed(desk: Desk) -> No
     aws.write_text("#!/bin/sh\n", encoding="utf-8")
     aws.chmod(0o755)
     said = desk.deploy().stdout
-    assert "aws ssm put-parameter --region eu-west-1 --type SecureString" in said
-    assert '--name /opencrab/main/OPENAI_API_KEY --value "$OPENAI_API_KEY"' in said
+    assert 'printf %s "$OPENAI_API_KEY" | aws ssm put-parameter --region eu-west-1 ' in said
+    assert "--name /opencrab/main/OPENAI_API_KEY --value file:///dev/stdin" in said
+
+
+def test_the_line_for_a_key_is_of_the_stacks_provider_and_secret(desk: Desk) -> None:
+    assert "/opencrab/main/GOOGLE_API_KEY" in desk.deploy("--set", "DefaultProvider=google").stdout
+    assert "/opencrab/main/GOOGLE_API_KEY" in desk.deploy().stdout
+    assert "no key is needed" in desk.deploy("--set", "DefaultProvider=scripted").stdout
+    secret = "arn:aws:secretsmanager:eu-west-1:1:secret:keys"
+    said = desk.deploy("--set", "DefaultProvider=xai", "--set", f"SecretArn={secret}").stdout
+    assert f"secret {secret}, field XAI_API_KEY\n" in said
+    told = desk.deploy("--set", "Discord=on").stdout
+    assert f"field DISCORD_TOKEN of the secret {secret}\n" in told
 
 
 def test_a_later_deployment_changes_no_parameter(desk: Desk) -> None:
@@ -85,7 +96,7 @@ def test_a_new_key_is_made_when_asked_and_never_over_the_old(desk: Desk) -> None
     desk.deploy()
     refused = desk.deploy("--new-owner-key")
     assert refused.returncode == 1
-    assert "is there already" in refused.stderr
+    assert "already exists" in refused.stderr
     old = desk.key.read_text(encoding="utf-8")
     desk.key.unlink()
     assert desk.deploy("--new-owner-key").returncode == 0
@@ -265,13 +276,18 @@ def _trouble(desk: Desk) -> None:
         ([], _expire, "ExpiredToken", "renew them"),
         ([], _trouble, "ExpiredToken: it is over", "credentials"),
         ([], lambda desk: desk.environ.update(OPENCRAB_OWNER_KEY="蟹"), "too weak", "random"),
-        (["--stage", "Prod"], _forget(), "'Prod' cannot name a stage", "a-z"),
-        (["--stage", "default"], _forget(), "'default' cannot name a stage", "SAM's own"),
-        (["--stage", "global"], _forget(), "'global' cannot name a stage", "SAM's own"),
-        (["--stage", "a" * 17], _forget(), "cannot name a stage", "a-z"),
-        (["--set", "AlarmMail"], _forget(), "'AlarmMail' sets nothing", "NAME=VALUE"),
-        (["--set", "Stage=x"], _forget(), "sets nothing", "--stage"),
-        (["--set", "Alarm=x"], _forget(), "no parameter 'Alarm'", "AlarmMail, Discord"),
+        (["--stage", "Prod"], _forget(), "'Prod' is not a valid stage name", "a-z"),
+        (
+            ["--stage", "default"],
+            _forget(),
+            "'default' is not a valid stage name",
+            "reserved by SAM",
+        ),
+        (["--stage", "global"], _forget(), "'global' is not a valid stage name", "reserved by SAM"),
+        (["--stage", "a" * 17], _forget(), "is not a valid stage name", "a-z"),
+        (["--set", "AlarmMail"], _forget(), "'AlarmMail' is not of the form", "NAME=VALUE"),
+        (["--set", "Stage=x"], _forget(), "cannot change the parameter 'Stage'", "--stage"),
+        (["--set", "Alarm=x"], _forget(), "no parameter 'Alarm'", "AlarmMail, DefaultProvider"),
     ],
 )
 def test_what_is_missing_is_said_with_its_cure_before_anything_is_made(
