@@ -232,7 +232,7 @@ def test_a_task_is_paused_resumed_steered_and_cancelled_by_its_buttons(
     assert len(refused.follow_ups) == 1
     reef.discord.press(panel, "再開")
     reef.work()
-    form = reef.discord.press(panel, "方向を変える")
+    form = reef.discord.press(panel, "追加の指示")
     assert form.standing == "modal"
     sent = reef.discord.submit(form, {"text": "急いで"})
     reef.work()

@@ -122,7 +122,7 @@ def test_nobody_is_asked_about_their_own_words_and_all_hear_why_they_speak(home:
     asked = [name for name, _ in talk.asked]
     assert all(one != other for one, other in pairwise(asked))
     _, shown = talk.asked[2]
-    assert "局面: 発散" in shown
+    assert "段階: 発散" in shown
     assert "残りの発言機会: 全員で6回" in shown
     assert "80文字程度" in shown
     hidden = [line for line in home.lines(LineKind.SYSTEM) if line.audience is Audience.SELF]
@@ -326,7 +326,7 @@ def _mention(house: House, agent_id: str) -> tuple[str | None, ...] | None:
 @pytest.mark.parametrize(
     ("language", "told"),
     [
-        (Language.JA, "「海岸の行事」の議論が終わりました: 人の発言なしに続く上限"),
+        (Language.JA, "「海岸の行事」の議論が終わりました: 連続ターンの上限"),
         (Language.EN, 'the discussion about "海岸の行事" ended: too many turns without'),
     ],
 )

@@ -190,7 +190,7 @@ def test_a_report_tells_no_more_of_one_that_is_retired(home: House) -> None:
     english, japanese = told(home, "2026-01-06"), told(home, "2026-01-06.ja")
     assert "Experiences found by searches in the last 30 days: 1." in english
     assert "never helpful: 0, a junk rate of 0 %" in english
-    assert "見つかった経験は 1 件。うち 0 件" in japanese
+    assert "一度も役立っていない経験: 0 件" in japanese
 
 
 def test_an_undone_stop_takes_no_pin_away_that_came_later(home: House) -> None:

@@ -141,7 +141,7 @@ def test_a_turn_that_kills_three_workers_fails_loudly_and_is_kept_for_the_operat
     ("language", "words"),
     [
         (Language.EN, "I stopped: this turn reached its limit of 4 model calls."),
-        (Language.JA, "考える回数の上限(4回)に達したため"),
+        (Language.JA, "モデルの呼び出し回数の上限(4回)に達したため"),
     ],
 )
 def test_a_turn_at_its_step_limit_says_so_in_the_agents_language(

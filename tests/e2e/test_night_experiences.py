@@ -63,7 +63,7 @@ def test_what_real_turns_found_and_never_used_is_proposed_to_go_in_nobodys_words
     english, japanese = told(home, "2026-01-05"), told(home, "2026-01-05.ja")
     assert "an experience: recalled → stop recalling it (proposed)" in english
     assert "last 30 days: 1. Found three times or more, without a gap of 30 days, and" in english
-    assert "見つかった経験は 1 件。うち 1 件は30日を超える間を空けずに" in japanese
+    assert "一度も役立っていない経験: 1 件" in japanese
     assert "経験: 思い出す → 今後は思い出さないことを提案(提案)" in japanese
     assert "検索で 3 回見つかり、役立ったのは 0 回" in japanese
     assert not any(word in english + japanese for word in (happened, lesson, name))

@@ -86,7 +86,8 @@ def test_the_report_answers_in_both_languages(home: House) -> None:
     for text in ("はい。" if looked.spent_micro_usd else "費用はかかっていません", "目標は 70 %"):
         assert text in japanese
     assert (
-        "スキル `good`: 試用中 → 有効(実施)。理由: 効果がある。+100 ポイント(67〜100)" in japanese
+        "スキル `good`: 試用中 → 有効(実施済み)。理由: 効果がある。+100 ポイント(67〜100)"
+        in japanese
     )
     assert "不要率 50 %" in japanese
     assert "`m1`" not in english + japanese
@@ -180,7 +181,7 @@ def test_a_week_is_told_when_it_is_over(home: House) -> None:
     )
     assert "skill `bad`: on trial → retired (applied). Reason: it is harmful" in weekly
     assert weekly.count("skill `good`") == 1
-    assert japanese.startswith("# crab の学習記録 2026-W02 週\n\n72 ターン。")
+    assert japanese.startswith("# crab の学習レポート 2026-W02 週\n\n72 ターン。")
     assert review_agent_now(home.runtime, "crab", "weekly").done_before
     assert len(_changes(home)) == 2
 

@@ -56,9 +56,10 @@ def test_an_agent_is_given_a_channel_and_the_doctor_looks_at_it(reef: House) -> 
     given = reef.run("discord", "agent", "さくら", "--channel", HERE_IN_SERVER)
     assert f"{HERE_IN_SERVER} (hears mentions, writes)" in given.out
     found = reef.run("discord", "doctor", LANG="ja_JP.UTF-8")
-    assert "✓ token: Bot は OpenCrab" in found.out
-    assert f"✓ channel {HERE_IN_SERVER}: #channel-" in found.out
-    assert "✗ endpoint: 操作の送り先が Discord に登録されていません\n  → " in found.out
+    assert "✓ トークン: Bot は OpenCrab" in found.out
+    assert f"✓ チャンネル {HERE_IN_SERVER}: #channel-" in found.out
+    assert "✗ エンドポイント: コマンドとボタンの操作の送り先" in found.out
+    assert "Discord に登録されていません\n  → " in found.out
     assert found.code == 1
 
 

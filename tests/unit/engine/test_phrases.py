@@ -4,9 +4,10 @@ from string import Formatter
 
 import pytest
 
+from opencrab.domain.models.fault import Fault
 from opencrab.domain.money.budget import Limits
 from opencrab.domain.value import MESSAGE_BYTES, Language
-from opencrab.engine.phrases import _BUDGETS, _SENTENCES, budget_phrase, phrase
+from opencrab.engine.phrases import _BUDGETS, _SENTENCES, budget_phrase, failure_phrase, phrase
 from tests.cases import for_each
 
 every_phrase = for_each("key", sorted(_SENTENCES))
@@ -109,3 +110,16 @@ def test_an_agents_own_limit_is_raised_where_it_was_set() -> None:
 @pytest.mark.parametrize("scope", [None, "", "nonsense:x"])
 def test_money_of_an_unknown_kind_is_everybodys(scope: str | None) -> None:
     assert budget_phrase(scope, Language.EN) == budget_phrase("installation", Language.EN)
+
+
+@for_each("fault", Fault)
+def test_a_failed_model_call_is_told_in_japanese_without_the_details(fault: Fault) -> None:
+    japanese = failure_phrase("HTTP 429 from https://example.test", Language.JA, fault)
+    assert "example.test" not in japanese
+    assert japanese.startswith("申し訳ありません。この返答は失敗しました: ")
+    english = failure_phrase("rate limited", Language.EN, fault)
+    assert english == phrase("failed", Language.EN, why="rate limited")
+
+
+def test_another_failure_is_told_with_its_message() -> None:
+    assert "no such model" in failure_phrase("no such model", Language.JA)

@@ -48,8 +48,8 @@ def broadcast_guidance(arguments: BroadcastGuidance, context: ActionContext) -> 
 @group.action(
     impact=Impact.SPEECH,
     effect=Effect.TRANSACTIONAL,
-    sentences=("Set the phase to {phase}", "議論の局面を{phase}にする"),
-    ja="進行役として、議論の局面を変えます。concluded で議論が終わります。",
+    sentences=("Set the phase to {phase}", "議論の段階を{phase}にする"),
+    ja="進行役として、議論の段階を変えます。concluded で議論が終わります。",
 )
 def set_phase(arguments: SetPhase, context: ActionContext) -> ActionResult:
     """As the facilitator, set the phase of this discussion; concluded ends it with this turn."""

@@ -1,5 +1,6 @@
 """The few sentences that OpenCrab itself says to people, in Japanese and English."""
 
+from opencrab.domain.models.fault import Fault
 from opencrab.domain.money.budget import Limits
 from opencrab.domain.value import Language, MicroUsd
 from opencrab.ports.texts import Texts
@@ -10,6 +11,15 @@ _SENTENCES = Texts(__file__, "sentences")
 def phrase(key: str, language: Language, **facts: object) -> str:
     """A sentence in the agent's language."""
     return _SENTENCES[key][language].format(**facts)
+
+
+_FAULTS = Texts(__file__, "faults")
+
+
+def failure_phrase(why: str, language: Language, fault: Fault | None = None) -> str:
+    """Says that an answer failed; why, in English, where nothing shorter says it."""
+    says = {} if fault is None else _FAULTS[fault]
+    return phrase("failed", language, why=says.get(language, why))
 
 
 _BUDGETS = Texts(__file__, "budgets")

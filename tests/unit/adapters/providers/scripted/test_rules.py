@@ -150,7 +150,7 @@ def test_long_words_are_read_in_no_time(words: str) -> None:
 
 
 def test_woken_in_a_discussion_it_says_one_thing_and_is_done() -> None:
-    floor = "OpenCrab: [討論であなたの番です。なければ declare_done]"
+    floor = "OpenCrab: [議論であなたの番です。なければ declare_done]"
     actions = (*ACTIONS, _action("declare_done"))
     first = _reply(floor, actions=actions)
     assert first.text

@@ -38,7 +38,7 @@ def ada(server: Server) -> None:
     ("language", "heads", "status"),
     [
         ("en", ["schedule", "name", "when"], "left it"),
-        ("ja", ["予定", "名前", "時刻"], "抜けました"),
+        ("ja", ["スケジュール", "名前", "時刻"], "抜けました"),
     ],
 )
 def test_schedules_are_listed(
@@ -132,4 +132,4 @@ def test_a_name_of_two_schedules_or_of_none_is_said(program: Program, server: Se
     twice = program.run("schedules", "show", "Ada", "朝")
     assert (twice.code, "s1, s2" in twice.err) == (1, True)
     missing = program.run("--language", "ja", "schedules", "run", "Ada", "昼")
-    assert (missing.code, "という予定はありません" in missing.err) == (1, True)
+    assert (missing.code, "というスケジュールはありません" in missing.err) == (1, True)

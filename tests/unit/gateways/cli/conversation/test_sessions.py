@@ -143,3 +143,12 @@ def test_a_mentor_instructs_the_agents_of_a_conversation(
     assert said in program.run("--language", language, "mentor", "s1", "短く答えて").out
     assert program.run("mentor", "s1", "be brief", "--json").json == placed
     assert server.sent("POST") == [{"text": "短く答えて"}, {"text": "be brief"}]
+
+
+@pytest.mark.parametrize(("language", "name"), [("en", "forgotten"), ("ja", "(忘れた発言)")])
+def test_a_forgotten_line_is_told_in_the_users_language(
+    program: Program, server: Server, language: str, name: str
+) -> None:
+    server.on("GET /sessions/s1/messages", page(line_view(1, "forgotten", "")))
+    shown = program.run("--language", language, "sessions", "show", "s1")
+    assert shown.out.strip() == name

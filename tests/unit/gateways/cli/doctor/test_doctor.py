@@ -74,7 +74,7 @@ def test_all_is_well_in_japanese(program: Program) -> None:
     ("language", "model", "cure"),
     [
         ("en", "no language model", "set OPENAI_API_KEY"),
-        ("ja", "言語モデルなし(簡単な規則で応答します", "OPENAI"),
+        ("ja", "台本どおりのモデル(言語モデルではなく、簡単な規則で応答します", "OPENAI"),
     ],
 )
 def test_a_scripted_model_and_no_agents_are_notes_with_cures(

@@ -26,7 +26,15 @@ from tests.unit.gateways.cli.server import Program
 
 PACKAGE = Path(str(cli.__file__)).parent
 JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
-ALIKE = {"head_id", "story_title", "server_ok", "ask_language"}
+ALIKE = {
+    "head_id",
+    "story_title",
+    "server_ok",
+    "ask_language",
+    "change_is",
+    "skill_is",
+    "task_title",
+}
 """Sentences of names and marks only, and the question which language it shall be."""
 
 ENGLISH = texts_in(EN)["sentences"]

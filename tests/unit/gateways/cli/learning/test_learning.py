@@ -159,7 +159,7 @@ def ada(server: Server) -> None:
                 "64%(50〜77 の間)",
                 "常時なら: この配分の全ターンを1つのモデルだけで行った場合の推定品質",
                 "+2点(-8〜+12)",
-                "提案です\n  なし → fast 90%, smart 10%。理由: 測定の結果による",
+                "提案\n  なし → fast 90%, smart 10%。理由: 測定の結果による",
             ),
         ),
     ],
@@ -205,7 +205,7 @@ def test_an_experiment_is_stopped_and_what_is_good_is_pinned(
             "en",
             "memory: applied\n  withheld in 10% of turns → withheld in 0% of turns: somebody ended",
         ),
-        ("ja", "memory: 実施です\n  10% のターンで隠す → 0% のターンで隠す。理由: 試用が"),
+        ("ja", "memory: 実施済み\n  10% のターンで隠す → 0% のターンで隠す。理由: 試用が"),
     ],
 )
 def test_the_trial_of_memories_is_ended(
@@ -243,7 +243,7 @@ def test_changes_are_told_with_their_evidence_and_taken_back(
     ):
         assert word in said
     back = program.run("--language", "ja", "changes", "Ada", "--undo", "20260105-skill").out
-    assert "取り消し済みです\n  試用中 → 活動中。理由: 効果がある" in back
+    assert "取り消し済み\n  試用中 → 活動中。理由: 効果がある" in back
     assert program.run("changes", "Ada", "--undo", "old").code == 1
     done = Decision.of(MIXED.replaced(id="new", state=AdjustmentState.APPLIED))
     server.on(f"POST {PLACE}/changes/{MIXED.id}/apply", shown(done))
@@ -270,7 +270,7 @@ def test_changes_are_told_with_their_evidence_and_taken_back(
         (
             "ja",
             (
-                "experience:e1: 提案です\n  活動中 → 停止。理由: 検索で何度も見つかったのに",
+                "experience:e1: 提案\n  活動中 → 使用停止。理由: 検索で何度も見つかったのに",
                 "検索で 5 回見つかり、役立ったのは 0 回",
                 "内容: It rained. Take an umbrella.",
                 "統合 (e1)。理由: 別の経験と内容が同じ",

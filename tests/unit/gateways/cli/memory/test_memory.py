@@ -309,7 +309,7 @@ def test_conversations_and_people_are_listed(program: Program, server: Server) -
     }
     server.on(f"GET {PLACE}/sessions", page(log))
     assert "引っ越し" in program.run("memory", "sessions").out
-    assert "そのコミュニティ" in program.run("memory", "sessions", **JA).out
+    assert "そのDiscordサーバー" in program.run("memory", "sessions", **JA).out
     seen = {
         "target_id": "k1",
         "target_name": "美香",

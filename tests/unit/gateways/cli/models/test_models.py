@@ -73,7 +73,7 @@ NEWEST = DatedPrice(
     ("language", "words"),
     [
         ("en", ["name", "provider", "context", "unknown", "private"]),
-        ("ja", ["名前", "提供元", "コンテキスト", "不明", "非公開"]),
+        ("ja", ["名前", "プロバイダー", "コンテキスト", "不明", "非公開"]),
     ],
 )
 def test_models_are_listed_with_their_providers_and_prices(

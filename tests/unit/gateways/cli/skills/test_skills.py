@@ -163,7 +163,7 @@ def test_a_skill_is_approved_by_who_has_read_it(program: Program, server: Server
     assert (kept.code, server.sent("POST")) == (0, [])
     assert "Be brief." in kept.out
     assert "from-ada: on" in program.sit(*args, typed=["y"]).out
-    assert program.run(*args, "--yes", LANG="ja_JP.UTF-8").out == "from-ada: 有効です\n"
+    assert program.run(*args, "--yes", LANG="ja_JP.UTF-8").out == "from-ada: 有効\n"
     approvals = [request for request in server.requests if request.method == "POST"]
     assert [request.headers["If-Match"] for request in approvals] == ['"3"', '"3"']
 

@@ -232,7 +232,7 @@ def budgets(**changes: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("language", "said"),
-    [("en", ["none", "drawn on 2026-02-17"]), ("ja", ["なし", "2026-02-17 の引出"])],
+    [("en", ["none", "drawn on 2026-02-17"]), ("ja", ["なし", "2026-02-17 の使用額"])],
 )
 def test_budgets_are_shown_with_what_is_drawn(
     program: Program, server: Server, language: str, said: list[str]

@@ -164,7 +164,7 @@ def test_what_has_expired_is_closed_as_such(stage: Stage, asks: Ask) -> None:
 def test_a_question_that_is_known_no_more_is_closed(stage: Stage) -> None:
     stage.does(stage.door.press("oc:ap:01jgone:y", content="?"))
     (told,) = stage.discord.told
-    assert (told.how, told.text) == ("edit_reply", "?\n\nこの確認はもうありません。")
+    assert (told.how, told.text) == ("edit_reply", "?\n\nこの承認依頼はもうありません。")
 
 
 def test_a_long_question_keeps_room_for_its_answer(stage: Stage, asks: Ask) -> None:

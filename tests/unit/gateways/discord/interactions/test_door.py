@@ -77,7 +77,7 @@ def test_each_type_has_its_acknowledgement(
     assert doorway.done[1][3] == said
 
 
-@pytest.mark.parametrize(("locale", "title"), [("ja", "方向を変える"), ("en-US", "Steer")])
+@pytest.mark.parametrize(("locale", "title"), [("ja", "追加の指示"), ("en-US", "Steer")])
 def test_steering_is_asked_for_by_a_form_at_once(doorway: Doorway, locale: str, title: str) -> None:
     told = interaction(3, locale=locale, data={"custom_id": "oc:st:crab:G1", "component_type": 2})
     answer = doorway.ask(told)

@@ -36,7 +36,7 @@ def agents(stage: Stage) -> tuple[str, ...]:
 
 def test_a_session_is_started_with_a_theme(talk: Stage) -> None:
     told = do(talk, "session start", agent="crab", theme="朝の**会**")
-    assert told == "新しいセッションを始めました。参加者: crab\nテーマ: 朝の\\*\\*会\\*\\*"
+    assert told == "新しい会話を始めました。参加者: crab\nテーマ: 朝の\\*\\*会\\*\\*"
     session = talk.session()
     assert session is not None
     assert (session.theme, session.agent_ids) == ("朝の**会**", ("crab",))
@@ -88,7 +88,7 @@ def test_a_theme_that_is_too_long_is_refused(talk: Stage) -> None:
 def test_agents_join_and_leave(talk: Stage) -> None:
     assert do(talk, "session join", agent="crab").endswith("参加者: crab")
     assert do(talk, "session join", agent="squid").endswith("参加者: crab, squid")
-    assert do(talk, "session leave", agent="crab") == "crab はここから退席しました。"
+    assert do(talk, "session leave", agent="crab") == "crab は退出しました。"
     assert agents(talk) == ("squid",)
     do(talk, "session leave", agent="squid")
     assert talk.session() is None
@@ -119,12 +119,12 @@ def test_a_session_has_only_so_many_places(talk: Stage) -> None:
     for name in names:
         talk.agent(name)
     told = [do(talk, "session join", agent=name) for name in names]
-    assert "20 人まで" in told[-1]
+    assert "20 体まで" in told[-1]
     assert len(agents(talk)) == PARTICIPANTS
 
 
 def test_the_status_tells_who_is_here_and_how_far_it_has_come(talk: Stage) -> None:
-    assert "開いているセッションはありません" in do(talk, "session status")
+    assert "開いている会話はありません" in do(talk, "session status")
     do(talk, "session start", agent="crab", theme="雨の日")
     told = do(talk, "session status")
     assert told == "参加者: crab\nターン数: 0 · 段階: 発散\nテーマ: 雨の日"
@@ -137,7 +137,7 @@ def test_the_status_tells_who_is_here_and_how_far_it_has_come(talk: Stage) -> No
 
 def test_who_opened_a_session_may_end_it(talk: Stage) -> None:
     do(talk, "session start", PUBLIC, agent="crab")
-    assert do(talk, "session end", PUBLIC) == "セッションを終えました。"
+    assert do(talk, "session end", PUBLIC) == "会話を終えました。"
     assert talk.session() is None
 
 
@@ -148,7 +148,7 @@ def test_the_owner_may_end_any_session_once(talk: Stage) -> None:
     do(talk, "session start", PUBLIC, agent="crab")
     talk.does(ends)
     assert talk.session() is not None
-    assert talk.texts[-1] == "セッションを終えました。"
+    assert talk.texts[-1] == "会話を終えました。"
 
 
 def test_the_owner_of_all_its_agents_may_end_it_and_of_some_may_not(talk: Stage) -> None:
@@ -157,7 +157,7 @@ def test_the_owner_of_all_its_agents_may_end_it_and_of_some_may_not(talk: Stage)
     do(talk, "session join", agent="squid")
     assert "開始した本人と、参加者全員のオーナーだけ" in do(talk, "session end", {"user": HANA})
     do(talk, "session leave", agent="crab")
-    assert do(talk, "session end", {"user": HANA}) == "セッションを終えました。"
+    assert do(talk, "session end", {"user": HANA}) == "会話を終えました。"
 
 
 def test_the_owner_of_one_agent_sends_no_other_away(talk: Stage) -> None:
@@ -183,7 +183,7 @@ def test_who_opened_a_session_sends_agents_away(talk: Stage) -> None:
 @pytest.mark.parametrize(
     ("locale", "says"),
     [
-        ("ja", "⚠️ squid をこのセッションに入れられるのは、オーナーと許可された"),
+        ("ja", "⚠️ squid をこの会話に入れられるのは、オーナーと許可された"),
         ("en-US", "⚠️ Only the owner and known users of squid may add squid to this session."),
     ],
 )

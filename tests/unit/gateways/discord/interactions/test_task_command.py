@@ -78,7 +78,7 @@ def test_users_give_instructions_of_their_own(desk: Stage) -> None:
     assert (made.authority, made.principal_id) == (Authority.USER, f"discord-{HANA}")
 
 
-@pytest.mark.parametrize(("locale", "says"), [("ja", "/ask で質問"), ("en-US", "with /ask")])
+@pytest.mark.parametrize(("locale", "says"), [("ja", "/聞く で質問"), ("en-US", "with /ask")])
 def test_the_public_gives_none_and_is_told_what_it_can_do(
     desk: Stage, locale: str, says: str
 ) -> None:

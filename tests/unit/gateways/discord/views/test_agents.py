@@ -67,7 +67,7 @@ def test_everybody_learns_who_an_agent_is(any_stage: Stage, person: Person) -> N
     embed = shown["embeds"][0]
     assert (embed["title"], embed["description"]) == ("かに丸", "海辺の案内")
     assert fields(shown) == {
-        "役割": "ファシリテーター",
+        "役割": "進行役",
         "職種": "案内人",
         "状態": "活動中",
         "言語": "日本語",

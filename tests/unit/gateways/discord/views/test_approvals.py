@@ -70,7 +70,7 @@ def test_five_are_shown_and_that_there_are_more(stage: Stage) -> None:
     assert [row[0] for row in ids(shown)] == [f"oc:ap:01A00{n}:y" for n in range(5)]
     assert "ほかにも" in shown["embeds"][-1]["footer"]["text"]
     assert "@everyone" not in told(shown)
-    assert told(shown).count("外部の言葉") == 5
+    assert told(shown).count("外部の文章") == 5
 
 
 @pytest.mark.parametrize("person", [USER, STRANGER])

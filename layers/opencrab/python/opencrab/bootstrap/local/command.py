@@ -103,7 +103,7 @@ def _up(options: "UpOptions") -> int:
         key_file = _owner_key(runtime, data, str(configured.get("owner.name")))
         host = f"[{options.host}]" if ":" in options.host else options.host
         url = f"http://{host}:{port}"
-        place = _Place(options.host, port, url, data, key_file)
+        place = _Place(options.host, port, url, data, key_file, str(options.language))
         _serve(runtime, database, configured, thinking, place, network=network)
         network.close()
         return 0
@@ -166,6 +166,7 @@ class _Place:
     url: str
     data: Path
     key_file: Path | None
+    language: str
 
 
 def _serve(
@@ -214,7 +215,13 @@ def _serve(
         price=nightly_price_update(configured, network.transport),
         alive=lambda: database.alive(runtime.clock.now()),
     )
-    runner.serve(app, host=place.host, port=place.port, ready=ready)
+    runner.serve(
+        app,
+        host=place.host,
+        port=place.port,
+        ready=ready,
+        stopping=lambda: _say_stopping(place.language),
+    )
 
 
 def _purging(runtime: "Runtime", database: Any) -> "Callable[[], None]":
@@ -232,19 +239,35 @@ def _purging(runtime: "Runtime", database: Any) -> "Callable[[], None]":
 
 def _say_ready(runtime: "Runtime", thinking: LocalModels, place: _Place) -> None:
     from opencrab.domain.models.routing import RoutingBasis, Use
+    from opencrab.ports.texts import Texts
 
     model = runtime.models.routing.chosen(Use.CONVERSATION, RoutingBasis()).model
+    language, notes = place.language, Texts(__file__, "notes")
     rows = [
-        f"OpenCrab {__version__} listens on {place.url}",
-        f"  data    {place.data.resolve()}",
-        f"  model   {model}",
-        *(f"          {note}" for note in thinking.notes),
+        _screen_text("listens", language, version=__version__, url=place.url),
+        _screen_text("data", language, path=place.data.resolve()),
+        _screen_text("model", language, name=model),
     ]
+    for note in thinking.notes:
+        said = notes.get(note, {}).get(language, note)
+        rows.append(_screen_text("note", language, note=said))
     if place.key_file is not None:
-        rows.append(f"  key     {place.key_file} (the owner key; `opencrab chat` finds it itself)")
-    rows += ["  stop    Ctrl-C", "ready"]
+        rows.append(_screen_text("key", language, path=place.key_file))
+    rows += [_screen_text("stop", language), _screen_text("ready", language)]
     sys.stdout.write("\n".join(rows) + "\n")
     sys.stdout.flush()
+
+
+def _say_stopping(language: str) -> None:
+    sys.stderr.write(_screen_text("stopping", language) + "\n")
+
+
+def _screen_text(key: str, language: str, **facts: object) -> str:
+    """A line of the start screen in the user's language; English where there is no such text."""
+    from opencrab.ports.texts import Texts
+
+    said = Texts(__file__, "screen")[key]
+    return said.get(language, said["en"]).format(**facts)
 
 
 def _port(host: str, wanted: int, *, fixed: bool) -> int:

@@ -20,7 +20,7 @@ from opencrab.domain.value import MicroUsd
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.models import router
 from opencrab.engine.money.reservation import model_call_reservation
-from opencrab.engine.phrases import budget_phrase, phrase
+from opencrab.engine.phrases import budget_phrase, failure_phrase, phrase
 from opencrab.engine.turn.close import close_turn
 from opencrab.engine.turn.prompt.request import build_model_request
 from opencrab.engine.turn.work import PreCallState, TurnWork
@@ -387,7 +387,8 @@ def _fail(
     turn: Turn | None = None,
 ) -> None:
     why = error.message if error.cure is None else f"{error.message} ({error.cure})"
-    notice = phrase("failed", work.profile.agent.language, why=why[:1_000])
+    fault = records[-1].fault if records else None
+    notice = failure_phrase(why[:1_000], work.profile.agent.language, fault)
     close_turn(work, TurnStatus.FAILED, *records, turn=turn, notice=notice, note=why[:1_000])
 
 
@@ -395,5 +396,5 @@ def _leave(work: TurnWork, error: OpenCrabError, result: ModelResult, turn: Turn
     """End a turn as idle after unreadable answers; only a person who asked gets the notice."""
     why = error.message[:1_000]
     language = work.profile.agent.language
-    notice = "" if work.turn.unasked else phrase("failed", language, why=why)
+    notice = "" if work.turn.unasked else failure_phrase(why, language, result.fault)
     close_turn(work, TurnStatus.IDLE, result, turn=turn, notice=notice, note=why)

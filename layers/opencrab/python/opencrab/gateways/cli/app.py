@@ -234,7 +234,13 @@ def _up(launch: Launch) -> Callable[..., None]:
         ] = None,
     ) -> None:
         """Run OpenCrab on this computer."""
-        options = UpOptions(port=port, host=host, data=data or context.obj.data, provider=provider)
+        options = UpOptions(
+            port=port,
+            host=host,
+            data=data or context.obj.data,
+            provider=provider,
+            language=context.obj.language,
+        )
         raise typer.Exit(launch(options))
 
     return up

@@ -8,7 +8,6 @@ import asyncio
 import logging
 import os
 import signal
-import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -255,8 +254,16 @@ class Runner:
             )
             self._consumers.append(interactions)
 
-    def serve(self, app: Any, *, host: str, port: int, ready: Callable[[], None]) -> None:
-        """Run until a signal says stop; then finish the running steps and return."""
+    def serve(
+        self,
+        app: Any,
+        *,
+        host: str,
+        port: int,
+        ready: Callable[[], None],
+        stopping: Callable[[], None],
+    ) -> None:
+        """Run until a signal says stop; then say so, finish the running steps and return."""
         config = uvicorn.Config(
             app,
             host=host,
@@ -267,7 +274,9 @@ class Runner:
             timeout_graceful_shutdown=3,
             ws_max_size=_FRAME_BYTES,
         )
-        server = _Server(config, on_ready=lambda: self._start(ready), on_exit=self._end)
+        server = _Server(
+            config, on_ready=lambda: self._start(ready), on_exit=lambda: self._end(stopping)
+        )
         server.run()
         self._join()
 
@@ -280,7 +289,8 @@ class Runner:
         ready()
         self._index.start()
 
-    def _end(self) -> None:
+    def _end(self, stopping: Callable[[], None]) -> None:
+        stopping()
         self._stopping.set()
         for consumer in self._consumers:
             consumer.stop()
@@ -376,6 +386,5 @@ class _Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: Any) -> None:  # noqa: ARG002 - the name is given
         if self.should_exit:
             os._exit(128 + sig)
-        sys.stderr.write("stopping: running steps finish first; once more to stop at once\n")
         self._on_exit()
         self.should_exit = True

@@ -77,7 +77,9 @@ def doctor(terminal: Terminal) -> None:
         terminal.json(checks)
     else:
         for check in checks:
-            terminal.line(f"{_MARKS[check['state']]} {check['name']}: {check['what']}")
+            kind, _, which = check["name"].partition(" ")
+            name = f"{terminal.words.term(kind)} {which}".rstrip()
+            terminal.line(f"{_MARKS[check['state']]} {name}: {check['what']}")
             if check["cure"]:
                 terminal.line(f"  → {check['cure']}")
     if any(check["state"] == "problem" for check in checks):

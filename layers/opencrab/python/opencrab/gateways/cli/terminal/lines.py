@@ -19,7 +19,8 @@ def draw_line(terminal: Terminal, line: dict[str, Any]) -> None:
     elif kind == "inner_voice":
         terminal.draw(indent_text(markdown_text(f"({line['text']})")), style="dim italic")
     else:
-        _draw_speaker(terminal, line["speaker_name"], line["text"], kind, agent=line["from_agent"])
+        name = line["speaker_name"] if line["text"] else terminal.words.term(line["speaker_name"])
+        _draw_speaker(terminal, name, line["text"], kind, agent=line["from_agent"])
         if kind == "system" and line["from_agent"] and line["turn_id"]:
             turn = terminal.words("line_turn", id=line["turn_id"])
             terminal.draw(indent_text(Text(clean_terminal_text(turn))), style="dim")

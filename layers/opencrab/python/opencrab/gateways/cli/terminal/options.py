@@ -28,6 +28,7 @@ class UpOptions:
     host: str = "127.0.0.1"
     data: Path = DATA
     provider: str | None = None
+    language: CliLanguage = EN
 
 
 class Launch(Protocol):

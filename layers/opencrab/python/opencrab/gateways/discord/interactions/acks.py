@@ -31,13 +31,13 @@ OFFERED = {"agent": "agents", "model": "models"}
 
 STEERING_WORDS = {
     "en": ("Steer", "What to do differently", "From the next step on"),
-    "ja": ("方向を変える", "これからどうしてほしいか", "次の一歩から効きます"),
+    "ja": ("追加の指示", "これからどうしてほしいか", "次のステップから反映されます"),
 }
 """The form's title, the field's name, and what it says below."""
 
 NOT_TAKEN = {
     "en": "I may not have taken this. If no answer comes within a minute, please ask again.",
-    "ja": "受け付けられたか分かりません。一分待って返事がなければ、もう一度お試しください。",
+    "ja": "受け付けられたか分かりません。1分待って返事がなければ、もう一度お試しください。",
 }
 
 
