@@ -10,7 +10,12 @@ from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.s3_files import S3Files
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.ports.workspace.files import Files
-from opencrab.ports.workspace.ledger import LedgerEntry, name_taken, over_quota, twin_names
+from opencrab.ports.workspace.ledger import (
+    LedgerEntry,
+    file_name_taken_error,
+    twin_file_names,
+    workspace_over_quota_error,
+)
 from tests.aws import Account, account
 from tests.aws_home import dispatch_in
 
@@ -40,7 +45,7 @@ class MemoryLedger:
                 _refuse_clash(entry.path, other.path)
         growth, used = entry.held - known.counted, self.usage(agent_id)
         if quota_bytes is not None and growth > 0 and used + growth > quota_bytes:
-            raise over_quota(entry.path, growth, used, quota_bytes)
+            raise workspace_over_quota_error(entry.path, growth, used, quota_bytes)
         after = replace(entry, counted=entry.held, revision=f"{next(self._numbers)}")
         self._entries[agent_id, entry.path] = after
         if after.is_empty:
@@ -61,10 +66,10 @@ def _refuse_clash(path: str, existing: str) -> None:
     shared = min(len(mine), len(theirs))
     for depth in range(1, shared + 1):
         wanted, other = "/".join(mine[:depth]), "/".join(theirs[:depth])
-        if twin_names(wanted) != twin_names(other):
+        if twin_file_names(wanted) != twin_file_names(other):
             return
         if wanted != other or depth in {len(mine), len(theirs)}:
-            raise name_taken(wanted, other, is_folder=depth < len(theirs))
+            raise file_name_taken_error(wanted, other, is_folder=depth < len(theirs))
 
 
 def open_table(opened: Account, name: str = "opencrab") -> Table:

@@ -17,13 +17,13 @@ from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.insight.figures import tally_weeks
+from opencrab.domain.insight.figures import usage_tally_weeks
 from opencrab.domain.insight.recommendations import Analysis, analyse_usage
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.models.routing import Use
 from opencrab.domain.statistics.confidence import MomentSums
 from opencrab.domain.turn.record import CallState
-from opencrab.domain.usage.counters import DailyTally, merge_tallies, tally_of_call
+from opencrab.domain.usage.counters import DailyTally, merge_usage_tallies, tally_of_call
 from opencrab.domain.usage.ledger import Period
 from opencrab.ports.usage.counters import Tallies
 from tests.contract.example import usage_row
@@ -52,7 +52,7 @@ class Measured:
 
 def month(calls: int = CALLS) -> tuple[DailyTally, ...]:
     """An agent's tallies of a month, as so many calls leave them."""
-    return merge_tallies(_calls(calls))
+    return merge_usage_tallies(_calls(calls))
 
 
 def evidence(more: int) -> Evidence:
@@ -73,7 +73,7 @@ def analysis(tallies: Tallies, known: Evidence) -> Analysis:
     period = Period.LAST_MONTH
     read = (
         tally
-        for first, last in tally_weeks(period, NOW)
+        for first, last in usage_tally_weeks(period, NOW)
         for tally in tallies.between(AGENT, first, last)
     )
     choices = {model.replace("/", "-"): f"openai:{model}" for model in MODELS}

@@ -15,7 +15,7 @@ from opencrab.adapters.providers.wire.wire import Endpoint
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.models.routing import Routing, RoutingBasis
 from opencrab.domain.turn.record import ActionCall
-from opencrab.domain.turn.task_type import think_context
+from opencrab.domain.turn.task_type import turn_think_context
 from opencrab.domain.turn.turn import Trigger
 from opencrab.engine.models import router
 from opencrab.ports.models.model import (
@@ -106,7 +106,7 @@ def call_ms(vendor: Vendor) -> float:
     asked = request()
 
     def call() -> None:
-        use = think_context("今日の予定をメモに書いてください。", Trigger.MESSAGE).use
+        use = turn_think_context("今日の予定をメモに書いてください。", Trigger.MESSAGE).use
         leader, _ = router.leading_model(models, use, RoutingBasis(), ())
         listed = router.fallback_models(models, leader, agent)
         picked = router.pick_model(listed, (), {}, _NOW)

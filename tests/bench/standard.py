@@ -18,7 +18,7 @@ from moto.dynamodb.models import dynamodb_backends
 from opencrab.adapters.dynamodb.conversation import line as line_items
 from opencrab.adapters.dynamodb.conversation import session as session_items
 from opencrab.adapters.dynamodb.conversation.session import CountedSession
-from opencrab.adapters.dynamodb.home import stores_on
+from opencrab.adapters.dynamodb.home import dynamodb_stores
 from opencrab.adapters.dynamodb.item import Item
 from opencrab.adapters.dynamodb.table import Table
 from opencrab.adapters.dynamodb.turn.journal import OnTurn
@@ -184,7 +184,7 @@ def profile_of(clock: FakeClock, language: Language) -> Profile:
 
 def worker_home(home: Home, table: Table, clock: FakeClock, on_turn: OnTurn | None = None) -> Home:
     """The same home as another process has it, which remembers nothing of the first."""
-    stores = stores_on(table, consistent=False, on_turn=on_turn)
+    stores = dynamodb_stores(table, consistent=False, on_turn=on_turn)
     files: Any = copy.copy(home.files)
     files._ledger = DynamoLedger(table, clock)
     return replace(

@@ -21,7 +21,7 @@ from opencrab.adapters.dynamodb.conversation.session import (
     DynamoSessions,
     SessionCache,
 )
-from opencrab.adapters.dynamodb.home import stores_on
+from opencrab.adapters.dynamodb.home import dynamodb_stores
 from opencrab.adapters.dynamodb.item import Item, from_attribute
 from opencrab.adapters.dynamodb.table import Table
 from opencrab.adapters.dynamodb.turn import header as headers
@@ -176,7 +176,7 @@ class AwsGround:
         sqs, s3 = (
             Client(client, partial(through, service)) for service, client in self._clients.items()
         )
-        stores = stores_on(table, consistent=False)
+        stores = dynamodb_stores(table, consistent=False)
         turns, deliveries, compactions, interactions, beats, nights = (
             SqsQueue(sqs, urls.url, urls.dead_url) for urls in self._queues.values()
         )

@@ -15,7 +15,7 @@ from opencrab.domain.value import Language
 from opencrab.engine.learning import changes as learned
 from opencrab.engine.learning.nightly.run import review_agent_now
 from opencrab.engine.turn.admission import admit_message
-from opencrab.ports.learning import load_known
+from opencrab.ports.learning import load_learning_data
 from opencrab.ports.memory.search import SearchQuery
 from tests.crash.outside import Reply
 from tests.crash.scenarios import message
@@ -124,4 +124,7 @@ def useless(house: House, **changes: Any) -> tuple[str, Adjustment]:
 
 def qualities(house: House) -> list[MomentSums]:
     """What the turns of each model were worth."""
-    return [each.quality for each in load_known(house.home.facts, "crab").evidence.models.values()]
+    return [
+        each.quality
+        for each in load_learning_data(house.home.facts, "crab").evidence.models.values()
+    ]

@@ -30,7 +30,7 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, PlannedTask, goal_key, number_tasks
 from opencrab.domain.goals.plan import PLAN, AbandonedPlan, plan_key
 from opencrab.domain.memory.belief import BELIEF, Belief
-from opencrab.domain.memory.belief_index import outlook_of
+from opencrab.domain.memory.belief_index import salient_beliefs_of
 from opencrab.domain.memory.knowledge_graph import EDGE, NODE, KnowledgeEdge, KnowledgeNode
 from opencrab.domain.memory.memory import IMPRESSION, CoreMemory, Impression
 from opencrab.domain.memory.peer import PEER, Peer
@@ -287,7 +287,7 @@ def _inner(life: Life) -> None:
         life.keep(BELIEF, belief.id, belief)
     for peer in peers:
         life.keep(PEER, peer.agent_id, peer)
-    life.keep(OUTLOOK, OUTLOOK, outlook_of(beliefs, peers))
+    life.keep(OUTLOOK, OUTLOOK, salient_beliefs_of(beliefs, peers))
     life.keep(WORKING, WORKING, WorkingMemory(text=f"あとで: {ENGLISH}", at=now))
     for name, who, text in (("e1", "kai", "It rains."), ("e2", HANAKO, ""), ("e3", "kai", SAID)):
         life.keep(

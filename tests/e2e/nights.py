@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from opencrab.adapters.sqlite.database import WriteBatch
-from opencrab.adapters.sqlite.usage import add_counts, call_counts, stored_row
+from opencrab.adapters.sqlite.usage import add_usage_counts, call_counts, stored_usage_row
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import Document, new_fact
@@ -183,9 +183,9 @@ def count(house: House, *rows: UsageRow, kept: bool = False) -> None:
     """Count calls as the journal does; the rows themselves are there only if `kept`."""
     tallies: Any = house.home.tallies
     counts = call_counts(rows)
-    batch = WriteBatch(new=[stored_row(row) for row in rows if kept])
+    batch = WriteBatch(new=[stored_usage_row(row) for row in rows if kept])
     with tallies._database.writing() as items:
-        add_counts(batch, counts, items.several([one.place for one in counts]))
+        add_usage_counts(batch, counts, items.several([one.place for one in counts]))
         items.write(batch)
 
 

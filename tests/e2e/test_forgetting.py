@@ -19,7 +19,7 @@ from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.goals.goal import GOAL
 from opencrab.domain.goals.plan import PLAN
 from opencrab.domain.memory.belief import BELIEF, Belief
-from opencrab.domain.memory.belief_index import outlook_of
+from opencrab.domain.memory.belief_index import salient_beliefs_of
 from opencrab.domain.memory.knowledge_graph import EDGE, NODE
 from opencrab.domain.memory.memory import EXPERIENCE, IMPRESSION, MEMORY, Impression, Memory
 from opencrab.domain.memory.peer import PEER, Peer
@@ -29,7 +29,7 @@ from opencrab.domain.memory.working_memory import WORKING
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Value
-from opencrab.engine.erasure.erase import ErasureReport, data_lineage, erase_data
+from opencrab.engine.erasure.erase import ErasureReport, erase_data, erased_data_lineage
 from opencrab.engine.memory.records import memory_count
 from opencrab.ports.memory.search import SearchQuery
 from opencrab.ports.models.model import ChatMessage
@@ -146,7 +146,7 @@ def test_of_an_inner_life_what_came_of_others_stays(life: Life) -> None:
     assert set(peers) == {"kai", "once"}
     outlook = house.home.facts.get("crab", OUTLOOK, OUTLOOK)
     assert outlook is not None
-    assert outlook.read(SalientBeliefs) == outlook_of((belief,), peers.values())
+    assert outlook.read(SalientBeliefs) == salient_beliefs_of((belief,), peers.values())
     assert house.home.facts.get("crab", WORKING, WORKING) is None
     assert ids(house, HAPPENING) == ["e1"]
     signs = house.home.facts.get("crab", VITALS, VITALS)
@@ -300,7 +300,7 @@ def test_what_runs_or_waits_is_to_be_stopped_first(life: Life) -> None:
 def test_lineage_tells_what_would_go_and_changes_nothing(life: Life) -> None:
     house = life.house
     before = house.home.journal.lines("direct")
-    told = data_lineage(house.runtime, "crab", PERSON)
+    told = erased_data_lineage(house.runtime, "crab", PERSON)
     assert f"crab/{IMPRESSION}:{HANAKO}" in told.kept
     assert f"crab/{SUMMARY}:S3" in told.kept
     assert told.files == (f"crab:{FILE}",)

@@ -22,7 +22,7 @@ from opencrab.engine.erasure.erase import erase_data
 from opencrab.engine.learning import feedback, measures
 from opencrab.engine.learning.nightly.run import review_agent_now
 from opencrab.engine.learning.signals import LOOKING_INWARD
-from opencrab.ports.learning import load_known
+from opencrab.ports.learning import load_learning_data
 from tests.crash.outside import Reply
 from tests.e2e.forgotten import ENGLISH, HANAKO, SAID, Life, saving
 from tests.e2e.house import House
@@ -39,7 +39,7 @@ def evidence(house: House) -> Evidence:
     """What is known of the agent after one more night."""
     house.clock.advance(DAY)
     review_agent_now(house.runtime, "crab", "daily")
-    return load_known(house.home.facts, "crab").evidence
+    return load_learning_data(house.home.facts, "crab").evidence
 
 
 def signals(house: House) -> list[TurnSignals]:
@@ -165,7 +165,7 @@ def test_notes_of_its_own_are_nobodys_opinion_by_day_or_by_night(home: House) ->
     )
     home.home.facts.commit(new_fact("crab", EXPERIENCE, note.id, note))
     home.clock.advance(10)
-    recent = measures.recent_signals(home.runtime, "crab")
+    recent = measures.recent_turn_signals(home.runtime, "crab")
     shown = [each.worth for each in measures.judge_turns(home.runtime.home.facts, "crab", recent)]
     assert shown == [0.0]
     assert [each.quality.mean for each in evidence(home).models.values()] == shown
@@ -190,10 +190,10 @@ def test_ids_of_a_forgotten_memory_go_from_signals_evidence_and_reports(
     assert len(kept) > 1
     assert hers not in told(house, period.partition("-")[2])
     assert all(each in stored(house, kind) for each in (hers, his) for kind in (SIGNALS, EVIDENCE))
-    before = load_known(house.home.facts, "crab").evidence
+    before = load_learning_data(house.home.facts, "crab").evidence
     assert erase_data(house.runtime, "crab", WISH).done
     assert hers not in stored(house, SIGNALS, EVIDENCE)
-    after = load_known(house.home.facts, "crab").evidence
+    after = load_learning_data(house.home.facts, "crab").evidence
     assert after == before.without({hers})
     assert after.recalled[his].found > 1
     assert hers not in evidence(house).recalled

@@ -22,7 +22,7 @@ from opencrab.engine.learning import feedback
 from opencrab.engine.learning.nightly.experiences import A_NIGHT
 from opencrab.engine.learning.nightly.run import review_agent_now
 from opencrab.engine.learning.proposals import find_followed_proposal, follow_proposal
-from opencrab.ports.learning import load_known
+from opencrab.ports.learning import load_learning_data
 from tests.crash.outside import Reply
 from tests.e2e.experiencing import (
     DAY,
@@ -107,7 +107,7 @@ def test_one_whose_words_came_back_in_an_answer_stays(
     for answer in ("…", "…", lesson, "…"):
         asks(home, asked, answer)
     assert night(home) == ()
-    evidence = load_known(home.home.facts, "crab").evidence
+    evidence = load_learning_data(home.home.facts, "crab").evidence
     (counted,) = evidence.experiences_recalled.items()
     assert (counted[0], counted[1].found, counted[1].useful) == (name, 4, 1)
     assert evidence.memories_recalled == {}

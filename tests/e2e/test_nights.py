@@ -23,7 +23,7 @@ from opencrab.domain.value import Language
 from opencrab.engine.learning import changes as learned
 from opencrab.engine.learning import feedback
 from opencrab.engine.learning.nightly.run import review_agent_now
-from opencrab.ports.learning import load_known
+from opencrab.ports.learning import load_learning_data
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.e2e.nights import (
@@ -259,7 +259,7 @@ def test_days_are_closed_once_and_what_is_said_late_of_open_ones_counts(home: Ho
     assert [fact.id for fact in facts] == ["2026-01-08", "2026-01-09", "2026-01-10", STANDING]
     standing = facts[-1].read(ClosedEvidence)
     assert (standing.closed_to, standing.evidence.turns) == ("2026-01-07", 62)
-    before = load_known(home.home.facts, "crab")
+    before = load_learning_data(home.home.facts, "crab")
     assert (before.evidence.turns, before.as_of) == (65, "2026-01-10")
     assert before.evidence.judged == 64
     # A day later somebody says what that one turn was worth, once more, and at last otherwise.
@@ -268,7 +268,7 @@ def test_days_are_closed_once_and_what_is_said_late_of_open_ones_counts(home: Ho
     lived(home, 1, good=True)
     home.clock.advance(86_400)
     review_agent_now(home.runtime, "crab", "daily")
-    after = load_known(home.home.facts, "crab")
+    after = load_learning_data(home.home.facts, "crab")
     assert (after.evidence.turns, after.evidence.judged) == (66, 66)
     assert after.evidence.models[f"{CHAT}/fake:dear"].quality.total == 30 + 4 + 1
 

@@ -23,7 +23,7 @@ from opencrab.engine.learning.nightly.schedule import (
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.admission import admit_message
 from opencrab.engine.turn.pace import Pace
-from opencrab.ports.learning import load_known
+from opencrab.ports.learning import load_learning_data
 from tests.crash.errand import RICH
 from tests.crash.outside import Reply
 from tests.crash.scenarios import message
@@ -77,7 +77,7 @@ def test_enough_sessions_in_a_day_lead_to_one_review_and_a_decision_on_that_day(
     # The night keeps what the day told, tells of what the review did, and does nothing again.
     sleep(home, hours=0)
     sleep(home, hours=26)
-    assert load_known(home.home.facts, "crab").evidence.turns == 41
+    assert load_learning_data(home.home.facts, "crab").evidence.turns == 41
     assert _changes(home) == [made]
     change = "skill `harbours`: on trial → active (applied). Reason: it helps; +100 points"
     assert change in told(home, "2026-01-05")

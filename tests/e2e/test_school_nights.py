@@ -19,7 +19,7 @@ from opencrab.domain.learning.change import (
     AdjustmentState,
     are_mixes_alike,
     describe_mix,
-    heaviest_alias,
+    heaviest_alias_of_mix,
     mix_of,
 )
 from opencrab.domain.learning.evidence import (
@@ -183,8 +183,10 @@ def _is_lawful_mix(rule: Seeing, made: list[Adjustment]) -> None:
     back = {each.id for each in made if each.state is AdjustmentState.ROLLED_BACK}
     assert not back & {each.ended_by for each in made}, "what held before it holds again"
     for earlier, later in pairwise(made):
-        best, asked = heaviest_alias(later.after), earlier.after["weights"]
-        tries_little = best == heaviest_alias(earlier.after) and asked[best] >= 1 - AIM.explore
+        best, asked = heaviest_alias_of_mix(later.after), earlier.after["weights"]
+        tries_little = (
+            best == heaviest_alias_of_mix(earlier.after) and asked[best] >= 1 - AIM.explore
+        )
         if tries_little and earlier.state is AdjustmentState.SUPERSEDED:
             fresh = later.after["weights"].keys() - earlier.after["weights"].keys()
             assert fresh or later.at - earlier.at >= timedelta(days=3)
@@ -288,7 +290,7 @@ def _chosen_now(rule: ProductPolicy) -> Iterator[str]:
     """The best model of a mix that was made last night."""
     newest = max(each.at for each in rule.adjustments)
     made = (each for each in rule.adjustments if each.at == newest and "weights" in each.after)
-    yield from (rule.routing.aliases[heaviest_alias(each.after)] for each in list(made)[:1])
+    yield from (rule.routing.aliases[heaviest_alias_of_mix(each.after)] for each in list(made)[:1])
 
 
 def _told(made: list[Adjustment]) -> list[dict[str, Any]]:

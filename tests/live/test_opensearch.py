@@ -7,7 +7,11 @@ from threading import Event
 import pytest
 
 from opencrab.adapters.opensearch.client import OpenSearchClient
-from opencrab.adapters.opensearch.connection import Backoff, OpenSearchConnection, new_transport
+from opencrab.adapters.opensearch.connection import (
+    Backoff,
+    OpenSearchConnection,
+    new_opensearch_transport,
+)
 from opencrab.adapters.opensearch.schema import index_name
 from opencrab.adapters.opensearch.search import OpenSearch
 from opencrab.adapters.opensearch.watermark import SETTLED
@@ -47,7 +51,7 @@ def row(number: int, text: str) -> SearchRow:
 def client(opensearch_endpoint: str) -> OpenSearchClient:
     backoff = Backoff(wait, lambda: 0.5)
     connection = OpenSearchConnection(
-        opensearch_endpoint, new_transport(), opensearch_signer, SystemClock(), backoff
+        opensearch_endpoint, new_opensearch_transport(), opensearch_signer, SystemClock(), backoff
     )
     return OpenSearchClient(connection)
 

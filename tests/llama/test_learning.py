@@ -32,7 +32,7 @@ from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_message
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
-from opencrab.ports.learning import load_known
+from opencrab.ports.learning import load_learning_data
 from tests.crash.outside import Bell, registry
 from tests.crash.scenarios import message
 from tests.llama.asking import ANTHROPIC, MODEL, OPENAI, Parting
@@ -179,7 +179,7 @@ def test_the_weekly_report_tells_what_the_ledger_says(week: Week, sunday: Looked
         assert f"`{name}`: {len(rows)} calls, 0 failed" in english
         assert f"`{name}`: 呼び出し {len(rows)} 回(失敗 0 回)" in japanese
     assert f"{spent / 1_000_000:.4f} USD" in english
-    for key, told in load_known(week.runtime.home.facts, "crab").evidence.models.items():
+    for key, told in load_learning_data(week.runtime.home.facts, "crab").evidence.models.items():
         quality = estimate_mean(told.quality)
         assert quality is not None
         assert quality.n == (1 if key.endswith(FAST) else DAYS * TURNS)

@@ -62,8 +62,8 @@ MUTANTS = (
     Mutant(
         id="sqlite-money-not-drawn",
         module="opencrab.adapters.sqlite.journal",
-        old="boards.add_draws(batch, change.draws, stored)",
-        new="boards.add_draws(batch, change.draws[1:], stored)",
+        old="boards.add_budget_draws(batch, change.draws, stored)",
+        new="boards.add_budget_draws(batch, change.draws[1:], stored)",
         fault="an agent's own budget of a day is never used up",
     ),
     Mutant(
@@ -202,7 +202,7 @@ MUTANTS = (
     Mutant(
         id="dynamo-queued-not-found",
         module="opencrab.adapters.dynamodb.turn.header",
-        old="if not is_alive(turn) or turn.lease_until is None:",
+        old="if not is_turn_alive(turn) or turn.lease_until is None:",
         new="if turn.status is not TurnStatus.RUNNING or turn.lease_until is None:",
         fault="on AWS a turn that was stored and not queued is never found by the sweep",
     ),
@@ -223,8 +223,8 @@ MUTANTS = (
     Mutant(
         id="dynamo-live-lease-swept",
         module="opencrab.adapters.dynamodb.turn.journal",
-        old="if until is None or until > now or not headers.is_alive(turn):",
-        new="if until is None or not headers.is_alive(turn):",
+        old="if until is None or until > now or not headers.is_turn_alive(turn):",
+        new="if until is None or not headers.is_turn_alive(turn):",
         fault="on AWS the sweep takes turns away from workers that are alive",
     ),
     Mutant(

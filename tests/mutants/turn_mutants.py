@@ -284,8 +284,11 @@ MUTANTS = (
     Mutant(
         id="sweep-speech-swallowed",
         module="opencrab.engine.autonomy.sweep",
-        old='send_utterance(runtime.home.deliveries, utterance, again=f"-{int(now.timestamp())}")',
-        new="send_utterance(runtime.home.deliveries, utterance)",
+        old=(
+            "send_turn_utterance("
+            'runtime.home.deliveries, utterance, again=f"-{int(now.timestamp())}")'
+        ),
+        new="send_turn_utterance(runtime.home.deliveries, utterance)",
         fault="speech that was lost on its way is sent again under an id that is dropped",
     ),
     Mutant(

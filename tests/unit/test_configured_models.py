@@ -10,7 +10,7 @@ from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, 
 from opencrab.adapters.providers.catalogue.model_facts import listed_facts
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.exchange import Transport
-from opencrab.adapters.providers.wire.address import checked_base_url
+from opencrab.adapters.providers.wire.address import checked_provider_base_url
 from opencrab.domain.models.routing import CallOptions, Use
 from tests.conftest import ROOT
 
@@ -91,7 +91,7 @@ def test_anthropics_prices_know_both_kinds_of_cache() -> None:
 
 def test_the_address_of_the_price_list_is_safe() -> None:
     url = settings.load_settings({}, {}).get("llm.prices_url")
-    assert checked_base_url(url, provider="prices_url").startswith("https://")
+    assert checked_provider_base_url(url, provider="prices_url").startswith("https://")
 
 
 def test_the_files_defaults_are_the_codes_own() -> None:

@@ -108,9 +108,9 @@ def frame_fields() -> dict[str, list[str]]:
 
 def reply_fields() -> dict[str, list[str]]:
     """Every frame of the server that is no event, with its fields."""
-    whole = dispatch.frame_problem(Refused("no", field="text", cure="ask"), "1")
+    whole = dispatch.websocket_frame_problem(Refused("no", field="text", cure="ask"), "1")
     (module,) = _modules(dispatch.__name__)
-    (answering,) = (each for each in module.functions if each.name == "answer_frame")
+    (answering,) = (each for each in module.functions if each.name == "answer_websocket_frame")
     kinds = [
         value
         for node in ast.walk(answering)
@@ -128,7 +128,7 @@ def answer_fields() -> list[str]:
     return [
         str(ast.literal_eval(key))
         for function in module.functions
-        if function.name not in {"answer_frame", "frame_problem"}
+        if function.name not in {"answer_websocket_frame", "websocket_frame_problem"}
         for node in ast.walk(function)
         if isinstance(node, ast.Dict)
         for key in node.keys

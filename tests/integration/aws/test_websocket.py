@@ -136,7 +136,7 @@ class Function:
         assert self.handle({"Records": new}) is None
 
     def watching(self) -> list[str]:
-        found = connections.watchers_of(self.house.runtime, WATCHED)
+        found = connections.session_watchers_of(self.house.runtime, WATCHED)
         return sorted(connections.connection_id_of(fact) for fact in found)
 
     def _status(self, event: dict[str, Any]) -> int:

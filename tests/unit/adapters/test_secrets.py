@@ -14,7 +14,7 @@ from opencrab.adapters.secrets import (
     MOST_SECRETS,
     SecretsManagerSecrets,
     SsmSecrets,
-    secrets_from,
+    secret_store_from_settings,
 )
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid, Unavailable
@@ -55,7 +55,7 @@ def store(aws: Account, **values: str) -> None:
 
 
 def opened(aws: Account, clock: FakeClock, place: str) -> Secrets:
-    return secrets_from(place, clock, aws.client)
+    return secret_store_from_settings(place, clock, aws.client)
 
 
 @each_place
@@ -165,14 +165,16 @@ def test_too_many_secrets_are_refused(aws: Account, clock: FakeClock, place: str
 @pytest.mark.parametrize("place", ["", "ssm:", "ssm:opencrab", "secretsmanager:", "vault:x", KEY])
 def test_a_place_of_unknown_form_is_invalid(clock: FakeClock, place: str) -> None:
     with pytest.raises(Invalid, match="names no place") as raised:
-        secrets_from(place, clock, lambda service: None)
+        secret_store_from_settings(place, clock, lambda service: None)
     assert raised.value.field == "aws.secrets"
 
 
 def test_only_the_client_that_is_needed_is_made(clock: FakeClock) -> None:
     made: list[str] = []
-    assert isinstance(secrets_from(SSM, clock, made.append), SsmSecrets)
-    assert isinstance(secrets_from(MANAGER, clock, made.append), SecretsManagerSecrets)
+    assert isinstance(secret_store_from_settings(SSM, clock, made.append), SsmSecrets)
+    assert isinstance(
+        secret_store_from_settings(MANAGER, clock, made.append), SecretsManagerSecrets
+    )
     assert made == ["ssm", "secretsmanager"]
 
 
@@ -314,7 +316,7 @@ def test_of_two_who_change_one_secret_neither_loses_anything(
     store(aws, OLD="old")
     other = opened(aws, clock, MANAGER)
     crowded = Crowded(aws, *[None] * at, lambda: other.put("B_KEY", "b"))
-    secrets_from(MANAGER, clock, crowded).put("A_KEY", PLAIN)
+    secret_store_from_settings(MANAGER, clock, crowded).put("A_KEY", PLAIN)
     assert held(aws) == {"OLD": "old", "A_KEY": PLAIN, "B_KEY": "b"}
 
 
@@ -322,12 +324,14 @@ def test_a_change_over_ours_by_hand_is_seen_and_ours_is_made_again(
     aws: Account, clock: FakeClock
 ) -> None:
     crowded = Crowded(aws, None, None, lambda: store(aws, OTHER="by hand"))
-    secrets_from(MANAGER, clock, crowded).put("A_KEY", PLAIN)
+    secret_store_from_settings(MANAGER, clock, crowded).put("A_KEY", PLAIN)
     assert held(aws) == {"OTHER": "by hand", "A_KEY": PLAIN}
 
 
 def test_who_never_gets_a_word_in_gives_up(aws: Account, clock: FakeClock) -> None:
     acts = [lambda: store(aws, OTHER="by hand"), None] * ATTEMPTS
     with pytest.raises(Unavailable, match="again and again"):
-        secrets_from(MANAGER, clock, Crowded(aws, None, None, *acts)).put("A_KEY", PLAIN)
+        secret_store_from_settings(MANAGER, clock, Crowded(aws, None, None, *acts)).put(
+            "A_KEY", PLAIN
+        )
     assert held(aws) == {"OTHER": "by hand"}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from opencrab.adapters.world_bus import EventBridgeBus, detail_of, envelope_in
+from opencrab.adapters.world_bus import EventBridgeBus, envelope_in, world_event_detail
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.world.binding import ENVELOPE_BYTES, WorldEnvelope
 
@@ -68,7 +68,7 @@ def test_a_bus_that_takes_nothing_is_unavailable(answer: Any) -> None:
         '{"detail": {"envelope": "蟹"}}',
         '{"detail": {"envelope": 7}}',
         "[" * 100_000,
-        json.dumps({"detail": {**detail_of(b"x", ENVELOPE), "envelope": "a" * 400_000}}),
+        json.dumps({"detail": {**world_event_detail(b"x", ENVELOPE), "envelope": "a" * 400_000}}),
     ],
 )
 def test_what_holds_no_envelope_is_refused(body: str) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.bootstrap.rules import budget_of, rules_of
+from opencrab.bootstrap.rules import budget_limits_of, rules_of
 from opencrab.domain.errors import Invalid
 from opencrab.domain.money.budget import Limits
 from opencrab.engine.runtime import Rules
@@ -53,7 +53,7 @@ def test_a_session_of_nothing_is_one_without_a_limit() -> None:
 
 
 def test_the_setup_shows_what_is_in_force() -> None:
-    assert budget_of(Limits(), {}) == {
+    assert budget_limits_of(Limits(), {}) == {
         "turn_usd": 0.5,
         "session_usd": None,
         "agent_day_usd": 1.0,
@@ -63,10 +63,10 @@ def test_the_setup_shows_what_is_in_force() -> None:
         "changed": [],
     }
     changes = {"session_micro_usd": 2_000_000, "heartbeat_percent": 0, "turn_micro_usd": 1}
-    shown = budget_of(Limits(), changes)
+    shown = budget_limits_of(Limits(), changes)
     assert (shown["session_usd"], shown["heartbeat_percent"], shown["turn_usd"]) == (2, 0, 0.000001)
     assert shown["changed"] == ["heartbeat_percent", "session_usd", "turn_usd"]
-    unlimited = budget_of(Limits(session_micro_usd=5), {"session_micro_usd": 0})
+    unlimited = budget_limits_of(Limits(session_micro_usd=5), {"session_micro_usd": 0})
     assert unlimited["session_usd"] is None
 
 

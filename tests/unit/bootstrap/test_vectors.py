@@ -48,7 +48,9 @@ def test_vectors_are_off_unless_somebody_wants_them() -> None:
 @pytest.mark.parametrize("backend", ["opensearch", "efs"])
 def test_a_backend_that_cannot_have_them_is_refused(backend: str) -> None:
     both = given(**ON, OPENCRAB_SEARCH__BACKEND=backend)
-    with pytest.raises(Invalid, match=f"is not supported with search.backend '{backend}'") as caught:
+    with pytest.raises(
+        Invalid, match=f"is not supported with search.backend '{backend}'"
+    ) as caught:
         vectors_enabled(both)
     assert caught.value.field == "search.vectors"
     assert not vectors_enabled(given(OPENCRAB_SEARCH__BACKEND=backend))

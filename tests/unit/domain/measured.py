@@ -7,7 +7,7 @@ from opencrab.domain.learning.evidence import ALL, Evidence, ModelEvidence, wort
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.statistics.confidence import MomentSums
 from opencrab.domain.turn.record import CallState
-from opencrab.domain.usage.counters import DailyTally, merge_tallies, tally_of_call
+from opencrab.domain.usage.counters import DailyTally, merge_usage_tallies, tally_of_call
 from opencrab.domain.usage.ledger import Grouping, parse_task_key
 from tests.contract.example import usage_row
 
@@ -32,7 +32,7 @@ def calls(
         )
         for place in range(1, n + 1)
     )
-    return merge_tallies(map(tally_of_call, rows))
+    return merge_usage_tallies(map(tally_of_call, rows))
 
 
 def worth(n: int, mean: float) -> MomentSums:

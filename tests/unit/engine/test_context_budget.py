@@ -13,8 +13,8 @@ from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.prompt.request import (
     build_model_request,
-    input_token_limit,
-    output_token_limit,
+    model_input_token_limit,
+    model_output_token_limit,
     request_token_limit,
 )
 from opencrab.engine.turn.work import TurnWork
@@ -53,12 +53,12 @@ def test_a_shared_window_leaves_the_answer_at_most_a_quarter(
     total: int | None, output: int, most: int
 ) -> None:
     info = replace(SMALL, max_total_tokens=total)
-    assert output_token_limit(info, Rules()) == output
-    assert input_token_limit(info, output) == most
+    assert model_output_token_limit(info, Rules()) == output
+    assert model_input_token_limit(info, output) == most
 
 
 def test_a_setting_limits_the_answer_as_well() -> None:
-    assert output_token_limit(SMALL, Rules(max_output_tokens=300)) == 300
+    assert model_output_token_limit(SMALL, Rules(max_output_tokens=300)) == 300
 
 
 @pytest.mark.parametrize("agent", [0, 1], ids=["ja", "en"])
@@ -70,7 +70,7 @@ def test_a_request_keeps_below_high_water_and_within_the_total(
     turns = [world.say(LONG[language])[agent] for _ in range(40)]
     info = replace(SMALL, max_total_tokens=total)
     made = request(world.work(turns[-1]), info)
-    most = input_token_limit(info, made.max_output_tokens)
+    most = model_input_token_limit(info, made.max_output_tokens)
     note = 40
     assert tokens(made) <= most // 2 + note
     assert tokens(made) + made.max_output_tokens <= (total or 10**9)

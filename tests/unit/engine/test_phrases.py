@@ -7,7 +7,13 @@ import pytest
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.money.budget import Limits
 from opencrab.domain.value import MESSAGE_BYTES, Language
-from opencrab.engine.phrases import _BUDGETS, _SENTENCES, budget_phrase, failure_phrase, phrase
+from opencrab.engine.phrases import (
+    _BUDGETS,
+    _SENTENCES,
+    budget_phrase,
+    failure_phrase,
+    system_phrase,
+)
 from tests.cases import for_each
 
 every_phrase = for_each("key", sorted(_SENTENCES))
@@ -31,7 +37,7 @@ def test_a_phrase_exists_in_every_language_with_the_same_facts(key: str) -> None
 @for_each("language", Language)
 def test_a_phrase_is_a_short_sentence_of_its_language(key: str, language: Language) -> None:
     told = facts(_SENTENCES[key][language])
-    said = phrase(key, language, **dict.fromkeys(told, "42"))
+    said = system_phrase(key, language, **dict.fromkeys(told, "42"))
     assert said.replace("42", "").isascii() is (language is Language.EN)
     assert not told or "42" in said
     assert "{" not in said
@@ -41,7 +47,7 @@ def test_a_phrase_is_a_short_sentence_of_its_language(key: str, language: Langua
 @pytest.mark.parametrize("fact", ["{braces}", "100%", "海 🦀"])
 def test_a_fact_is_shown_as_it_is(fact: str) -> None:
     for language in Language:
-        assert fact in phrase("failed", language, why=fact)
+        assert fact in system_phrase("failed", language, why=fact)
 
 
 @pytest.mark.parametrize("language", Language)
@@ -118,7 +124,7 @@ def test_a_failed_model_call_is_told_in_japanese_without_the_details(fault: Faul
     assert "example.test" not in japanese
     assert japanese.startswith("申し訳ありません。この返答は失敗しました: ")
     english = failure_phrase("rate limited", Language.EN, fault)
-    assert english == phrase("failed", Language.EN, why="rate limited")
+    assert english == system_phrase("failed", Language.EN, why="rate limited")
 
 
 def test_another_failure_is_told_with_its_message() -> None:

@@ -19,7 +19,7 @@ from opencrab.domain.memory.summary import SUMMARY, Span, Summary, SummarySource
 from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.record import ActionCall
 from opencrab.domain.turn.transcript import Transcript
-from opencrab.engine.turn.call import action_context
+from opencrab.engine.turn.call import action_context_of_call
 from opencrab.engine.turn.observe import observe_turn
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
 from tests.e2e.house import House
@@ -40,7 +40,9 @@ def context(made: House, authority: Authority = Authority.OWNER) -> ActionContex
     (turn,) = made.say("続き", f"m{made.calls['asked']}", authority=authority)
     made.calls["asked"] += 1
     work = observe_turn(made.runtime, turn, Transcript())
-    return action_context(work, ActionCall(id="c1", name="browse_history", arguments={}), {})
+    return action_context_of_call(
+        work, ActionCall(id="c1", name="browse_history", arguments={}), {}
+    )
 
 
 def browse(at: ActionContext, **arguments: Any) -> ActionResult:

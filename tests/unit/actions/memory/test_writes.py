@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.actions.memory.writes import may_hear
+from opencrab.actions.memory.writes import may_hear_memory
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent_state import MIND, AgentState
@@ -369,4 +369,4 @@ def test_what_nobody_in_particular_said_is_nobodys_own(mika: Desk) -> None:
     assert fact is not None
     mika.home.facts.commit(fact.holding(fact.read(Memory).replaced(hearing=Hearing.PRIVATE)))
     mika.on_behalf_of(Authority.PUBLIC)
-    assert not may_hear(mika.memory(saved), mika.at)
+    assert not may_hear_memory(mika.memory(saved), mika.at)

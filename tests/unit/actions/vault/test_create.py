@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from opencrab.actions.vault.create import SHIPPED
-from opencrab.actions.workspace.provenance import is_foreign
+from opencrab.actions.workspace.provenance import is_foreign_file
 from opencrab.domain.value import Language
 from opencrab.domain.workspace.note import parse_note
 from tests.unit.actions.library import NOW, Library, library
@@ -99,7 +99,7 @@ def test_a_foreign_template_makes_a_foreign_note(vault: Library) -> None:
     ):
         info = vault.at.reach.files.info("mika", vault.data(name, **arguments)["path"])
         assert info is not None
-        assert is_foreign(info)
+        assert is_foreign_file(info)
 
 
 def test_a_template_that_changed_since_the_intent_changes_nothing(vault: Library) -> None:

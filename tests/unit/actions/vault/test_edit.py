@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from opencrab.actions.workspace.provenance import is_foreign
+from opencrab.actions.workspace.provenance import is_foreign_file
 from opencrab.actions.workspace.write import WRITE_BYTES
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.turn.action import Effect, FileDeleted, FileWritten
@@ -234,7 +234,7 @@ def test_clean_words_of_a_clean_turn_are_marked_as_ones_own(
 ) -> None:
     info = vault.at.reach.files.info("mika", vault.data(name, **arguments)["path"])
     assert info is not None
-    assert not is_foreign(info)
+    assert not is_foreign_file(info)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_words_beside_foreign_ones_are_not(
     vault.put("vault/en/Sea.md", "a stranger's words")
     info = vault.at.reach.files.info("mika", vault.data(name, **arguments)["path"])
     assert info is not None
-    assert is_foreign(info)
+    assert is_foreign_file(info)
 
 
 def test_a_tainted_turn_marks_nothing_and_a_foreign_note_stays_foreign(vault: Library) -> None:
@@ -257,7 +257,7 @@ def test_a_tainted_turn_marks_nothing_and_a_foreign_note_stays_foreign(vault: Li
     vault.data("rename_note", path="x", new_path="y")
     info = vault.at.reach.files.info("mika", "vault/y.md")
     assert info is not None
-    assert is_foreign(info)
+    assert is_foreign_file(info)
     assert vault.do("read_note", path="y").taint
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.actions.workspace.provenance import is_foreign, writes_clean
+from opencrab.actions.workspace.provenance import is_foreign_file, writes_clean_file
 from tests.unit.actions.workroom import Room, workroom
 
 both_languages = pytest.mark.parametrize(
@@ -121,11 +121,11 @@ def test_a_deleted_file_leaves_nothing_clean_behind(room: Room) -> None:
 
 
 def test_a_write_is_clean_when_words_and_turn_are(room: Room) -> None:
-    assert writes_clean(room.at)
-    assert not writes_clean(room.at, own_words=False)
+    assert writes_clean_file(room.at)
+    assert not writes_clean_file(room.at, own_words=False)
     room.read_foreign_words()
-    assert not writes_clean(room.at)
-    assert not writes_clean(room.at, own_words=False)
+    assert not writes_clean_file(room.at)
+    assert not writes_clean_file(room.at, own_words=False)
 
 
 def test_no_write_keeps_a_fact(room: Room) -> None:
@@ -136,7 +136,7 @@ def test_no_write_keeps_a_fact(room: Room) -> None:
 
 def test_clean_files_belong_to_one_agent(room: Room) -> None:
     room.write("a.md", "海")
-    assert is_foreign(room.files.write("ken", "a.md", "海".encode()))
+    assert is_foreign_file(room.files.write("ken", "a.md", "海".encode()))
     assert room.of("ken").do("ws_read", path="a.md").taint
 
 

@@ -11,10 +11,10 @@ from opencrab.adapters.dynamodb.item import (
     SHARDS,
     Fields,
     Schema,
-    from_microseconds,
-    shard_of,
-    time_to_live,
-    to_microseconds,
+    from_item_microseconds,
+    item_shard,
+    item_time_to_live,
+    to_item_microseconds,
 )
 from opencrab.domain.errors import Unavailable
 
@@ -46,23 +46,23 @@ def test_fields_come_back_as_they_were_put(fields: dict[str, Any]) -> None:
     )
 )
 def test_a_time_comes_back_to_the_microsecond(at: datetime) -> None:
-    assert from_microseconds(to_microseconds(at)) == at
+    assert from_item_microseconds(to_item_microseconds(at)) == at
 
 
 def test_a_time_to_live_is_in_whole_seconds() -> None:
     at = datetime(2026, 2, 17, 9, 0, 0, 999_999, tzinfo=UTC)
-    assert from_microseconds(time_to_live(at) * 1_000_000) == at.replace(microsecond=0)
+    assert from_item_microseconds(item_time_to_live(at) * 1_000_000) == at.replace(microsecond=0)
 
 
 @pytest.mark.parametrize(
     ("name", "expected"), [("AGENT#hana", 2), ("SESSION#s1", 6), ("花", 1), ("", 0)]
 )
 def test_a_name_stays_in_its_shard_for_ever(name: str, expected: int) -> None:
-    assert shard_of(name) == expected
+    assert item_shard(name) == expected
 
 
 def test_names_are_spread_over_all_shards() -> None:
-    assert {shard_of(f"agent{number}") for number in range(100)} == set(range(SHARDS))
+    assert {item_shard(f"agent{number}") for number in range(100)} == set(range(SHARDS))
 
 
 def _renamed(fields: Fields) -> Fields:

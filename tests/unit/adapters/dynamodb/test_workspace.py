@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.dynamodb.table import Dispatch, Table, attribute_changes, update_item
-from opencrab.adapters.dynamodb.workspace import DynamoLedger, sort_key, workspace_partition
+from opencrab.adapters.dynamodb.workspace import (
+    DynamoLedger,
+    workspace_partition,
+    workspace_sort_key,
+)
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import TooLarge, Unavailable
 from opencrab.ports.workspace.files import FileInfo
@@ -111,7 +115,9 @@ def test_the_deepest_path_fits_into_a_transaction(dynamo: Opened) -> None:
 def test_what_a_newer_version_wrote_is_left_to_it(dynamo: Opened) -> None:
     entry = dynamo.kept(PATH, 10)
     dynamo.table.write(
-        update_item(workspace_partition("mika"), sort_key(PATH), attribute_changes({"schema": 2}))
+        update_item(
+            workspace_partition("mika"), workspace_sort_key(PATH), attribute_changes({"schema": 2})
+        )
     )
     assert dynamo.ledger.save("mika", entry.seen(info(PATH, 20), NOW)) is None
     with pytest.raises(Unavailable, match="newer version"):
@@ -128,4 +134,4 @@ def test_what_a_newer_version_wrote_is_left_to_it(dynamo: Opened) -> None:
     ],
 )
 def test_a_key_is_what_all_that_look_the_same_share(path: str, expected: str) -> None:
-    assert sort_key(path) == expected
+    assert workspace_sort_key(path) == expected

@@ -9,9 +9,14 @@ from opencrab.adapters.opensearch.client import (
     BULK_ITEMS,
     DocumentWrite,
     OpenSearchClient,
-    all_written,
+    all_documents_written,
 )
-from opencrab.adapters.opensearch.connection import ATTEMPTS, Backoff, checked_endpoint, region_of
+from opencrab.adapters.opensearch.connection import (
+    ATTEMPTS,
+    Backoff,
+    checked_opensearch_endpoint,
+    opensearch_region,
+)
 from opencrab.adapters.opensearch.schema import index_creation_body
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid, Unavailable
@@ -96,7 +101,7 @@ def test_a_document_that_is_refused_for_good_is_reported_and_the_others_are_kept
     assert [(each.id, each.status) for each in refused] == [("bad", 400)]
     assert set(collection.sources(INDEX)) == {"seen:0", "seen:1"}
     with pytest.raises(Unavailable, match=r"'bad' \(strict_dynamic_mapping_exception"):
-        all_written(refused)
+        all_documents_written(refused)
 
 
 def test_many_documents_go_in_several_requests(
@@ -180,13 +185,13 @@ def test_an_answer_of_another_form_is_unavailable(
 )  # fmt: skip
 def test_only_the_address_of_a_collection_is_taken(endpoint: str) -> None:
     with pytest.raises(Invalid):
-        region_of(checked_endpoint(endpoint))
+        opensearch_region(checked_opensearch_endpoint(endpoint))
 
 
 def test_the_region_is_in_the_address() -> None:
-    assert region_of(checked_endpoint(f"{ENDPOINT}/")) == "eu-central-1"
+    assert opensearch_region(checked_opensearch_endpoint(f"{ENDPOINT}/")) == "eu-central-1"
     with pytest.raises(Invalid, match="names no region"):
-        region_of("https://example.com")
+        opensearch_region("https://example.com")
 
 
 def test_chance_shortens_a_pause_by_half_at_most() -> None:

@@ -6,12 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opencrab.adapters.opensearch.client import DocumentWrite
-from opencrab.adapters.opensearch.limits import may_answer, may_hear, row_is_audible, row_may_answer
+from opencrab.adapters.opensearch.limits import (
+    answering_rows_filter,
+    audible_rows_filter,
+    row_is_audible,
+    row_may_answer,
+)
 from opencrab.adapters.opensearch.schema import (
     document_of_row,
     index_creation_body,
-    place_row,
-    row_id,
+    place_search_row,
+    row_document_id,
     row_of_document,
 )
 from opencrab.adapters.system_clock import FakeClock
@@ -77,14 +82,23 @@ def test_the_server_leaves_out_the_same(
     clock = FakeClock(NOW)
     client = client_of(FakeCollection(clock), clock)
     client.create(INDEX, index_creation_body(NOW))
-    kept = {row_id(row): row for row in listed}
+    kept = {row_document_id(row): row for row in listed}
     client.write(
-        INDEX, [DocumentWrite(key, document_of_row(place_row(row, 1))) for key, row in kept.items()]
+        INDEX,
+        [
+            DocumentWrite(key, document_of_row(place_search_row(row, 1)))
+            for key, row in kept.items()
+        ],
     )
     clock.advance(60)
-    for clauses, allowed in ((may_hear, row_is_audible), (may_answer, row_may_answer)):
+    for clauses, allowed in (
+        (audible_rows_filter, row_is_audible),
+        (answering_rows_filter, row_may_answer),
+    ):
         body = {"size": 100, "query": {"bool": {"filter": clauses(query, heard)}}}
         answer = client.search(INDEX, body)
         assert answer is not None
-        found = {row_id(row_of_document(hit["_source"]).row) for hit in answer["hits"]["hits"]}
+        found = {
+            row_document_id(row_of_document(hit["_source"]).row) for hit in answer["hits"]["hits"]
+        }
         assert found == {key for key, row in kept.items() if allowed(row, query, heard)}

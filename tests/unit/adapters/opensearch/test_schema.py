@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from opencrab.adapters.opensearch.schema import (
     document_of_row,
     index_creation_body,
+    index_made_at,
     index_name,
-    made_at,
-    place_row,
-    row_id,
+    place_search_row,
+    row_document_id,
     row_of_document,
 )
 from opencrab.adapters.opensearch.terms import index_text
@@ -64,36 +64,36 @@ def test_other_stages_name_no_index(stage: str) -> None:
 @given(text=st.text(st.characters(exclude_categories=["Cs"])), place=st.integers(1, 9))
 def test_a_row_comes_back_as_it_was(text: str, place: int) -> None:
     row = replace(ROW, text=text)
-    found = row_of_document(document_of_row(place_row(row, place)))
+    found = row_of_document(document_of_row(place_search_row(row, place)))
     assert (found.row, found.place) == (row, place)
 
 
 def test_halves_of_characters_are_made_whole() -> None:
     found = row_of_document(
-        document_of_row(place_row(replace(ROW, text="蟹\ud83e", speaker="\udc00"), 1))
+        document_of_row(place_search_row(replace(ROW, text="蟹\ud83e", speaker="\udc00"), 1))
     )
     found.row.text.encode()
     found.row.speaker.encode()
 
 
 def test_only_speech_has_a_place() -> None:
-    assert place_row(replace(ROW, kind=RowKind.INSTRUCTION), 4).place == 0
-    assert place_row(replace(ROW, kind=RowKind.MEMORY, ref="m1", sequence=0), 4).place == 0
+    assert place_search_row(replace(ROW, kind=RowKind.INSTRUCTION), 4).place == 0
+    assert place_search_row(replace(ROW, kind=RowKind.MEMORY, ref="m1", sequence=0), 4).place == 0
 
 
 def test_lines_and_kept_things_never_share_a_document() -> None:
     line = replace(ROW, session_id="memory", sequence=12)
     memory = replace(ROW, kind=RowKind.MEMORY, ref="12", sequence=0)
     assert line.id == memory.id
-    assert row_id(line) != row_id(memory)
+    assert row_document_id(line) != row_document_id(memory)
 
 
 def test_an_index_tells_when_it_was_made() -> None:
     about = index_creation_body(NOW)["mappings"]["_meta"]
-    assert made_at(about) == NOW
-    assert made_at({}) is None
-    assert made_at({**about, "opencrab": 0}) is None
-    assert isinstance(made_at(about), datetime)
+    assert index_made_at(about) == NOW
+    assert index_made_at({}) is None
+    assert index_made_at({**about, "opencrab": 0}) is None
+    assert isinstance(index_made_at(about), datetime)
 
 
 def test_the_same_words_are_sent_for_a_text_and_for_a_question() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire.framing import stream_frames
-from opencrab.adapters.providers.wire.lenient import parse_json_body
+from opencrab.adapters.providers.wire.lenient import parse_provider_json
 from opencrab.adapters.providers.wire.wire import ErrorParty, Wire
 from opencrab.domain.turn.record import ModelAnswer
 
@@ -102,7 +102,7 @@ def read(wire: Wire, exchange: Exchange, party: ErrorParty = PARTY) -> ModelAnsw
         raise wire.failure(exchange.reply, party)
     if exchange.is_stream:
         return read_stream(wire, [exchange.body], party)
-    return wire.from_wire(parse_json_body(exchange.body), party)
+    return wire.from_wire(parse_provider_json(exchange.body), party)
 
 
 def read_stream(wire: Wire, chunks: Iterable[bytes], party: ErrorParty = PARTY) -> ModelAnswer:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.vendor import VendorEmbedder, VendorModel, provider_health
-from opencrab.adapters.providers.wire.lenient import parse_json_body
+from opencrab.adapters.providers.wire.lenient import parse_provider_json
 from opencrab.adapters.providers.wire.wire import Endpoint, Framing
 from opencrab.domain.errors import Refused
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -278,7 +278,7 @@ def test_texts_become_vectors_in_batches() -> None:
     assert found.vectors[100] == (0.0,)
     assert found.usage == Usage(input_tokens=250, reported_micro_usd=250)
     assert found.model == "e-1"
-    sizes = [len(parse_json_body(sent.body or b"")["texts"]) for sent in transport.sent]
+    sizes = [len(parse_provider_json(sent.body or b"")["texts"]) for sent in transport.sent]
     assert sizes == [100, 100, 50]
     assert [sent.timeout_seconds for sent in transport.sent] == [59, 58, 57]
 

@@ -10,8 +10,8 @@ from opencrab.adapters.providers.wire.lenient import (
     as_list,
     as_mapping,
     as_token_count,
-    json_excerpt,
-    parse_json_body,
+    parse_provider_json,
+    reply_json_excerpt,
 )
 from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing, StreamFrame
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -36,10 +36,10 @@ class TinyAssembly:
         return bool(self.words)
 
     def add(self, event: StreamFrame) -> None:
-        body = as_mapping(parse_json_body(event.data.encode()))
+        body = as_mapping(parse_provider_json(event.data.encode()))
         if "error" in body:
             raise ModelCallFailed(
-                f"{self.party.provider}: {json_excerpt(body)}", Fault.SERVER_ERROR
+                f"{self.party.provider}: {reply_json_excerpt(body)}", Fault.SERVER_ERROR
             )
         self.words += as_label(body.get("w"))
         self.usage = body.get("usage", self.usage)
@@ -72,7 +72,7 @@ class TinyWire:
             raise self.bug
         if "text" not in as_mapping(body):
             raise ModelCallFailed(
-                f"no answer of {party.provider}: {json_excerpt(body)}", Fault.NONSENSE
+                f"no answer of {party.provider}: {reply_json_excerpt(body)}", Fault.NONSENSE
             )
         tokens = as_token_count(body.get("usage"))
         usage = Usage(input_tokens=tokens, output_tokens=tokens)

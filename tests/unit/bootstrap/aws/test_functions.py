@@ -13,16 +13,16 @@ import httpx
 import pytest
 
 from opencrab import settings
-from opencrab.adapters.providers.registry import ProviderModels, nothing_stored
+from opencrab.adapters.providers.registry import ProviderModels, no_stored_provider_settings
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.aws import functions
-from opencrab.bootstrap.aws.functions import DeployedModels, LaterSecrets, models_of
+from opencrab.bootstrap.aws.functions import DeployedModels, LaterSecrets, models_of_function
 from opencrab.bootstrap.aws.models import models_from_settings
-from opencrab.bootstrap.aws.status import setup_of
+from opencrab.bootstrap.aws.status import aws_setup_status
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.models.preferences import Preferences
-from opencrab.gateways.cli.doctor.server_checks import CheckVerdict, of_setup
+from opencrab.gateways.cli.doctor.server_checks import CheckVerdict, check_setup
 from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog, cli_languages
 from opencrab.ports.models.preferences import StoredPreferences
 from opencrab.settings import Settings
@@ -104,7 +104,7 @@ def deployed(store: Store) -> tuple[DeployedModels, FakeClock]:
     """Deployed models, and their clock."""
     clock = FakeClock(NOW)
     return DeployedModels(
-        lambda: models_of(store, nothing_stored, clock.now, load=store.load)
+        lambda: models_of_function(store, no_stored_provider_settings, clock.now, load=store.load)
     ), clock
 
 
@@ -169,7 +169,7 @@ def test_a_store_that_does_not_answer_is_asked_again_by_the_next_turn() -> None:
 def test_a_new_version_of_the_preferences_brings_new_keys_at_once() -> None:
     store, shelf = Store(), [StoredPreferences(Preferences())]
     models = DeployedModels(
-        lambda: models_of(store, lambda: shelf[0], FakeClock(NOW).now, load=store.load)
+        lambda: models_of_function(store, lambda: shelf[0], FakeClock(NOW).now, load=store.load)
     )
     models.refresh(1)
     assert store.loads == 0
@@ -200,7 +200,9 @@ def test_who_only_names_models_opens_no_store() -> None:
         raise AssertionError("nobody asked about providers")
 
     clock = FakeClock(NOW)
-    models = DeployedModels(lambda: models_of(None, nothing_stored, clock.now), keyed)
+    models = DeployedModels(
+        lambda: models_of_function(None, no_stored_provider_settings, clock.now), keyed
+    )
     for name in (None, "smart", "claude_best", "azure:mine", "gemini_smart"):
         assert models.get(name).info.name
     models.check(Preferences(fallback=("anthropic",)))
@@ -210,8 +212,8 @@ def test_who_only_names_models_opens_no_store() -> None:
 def test_who_asks_about_providers_is_told_of_the_real_keys() -> None:
     store, clock = Store(OPENAI_API_KEY="sk-one"), FakeClock(NOW)
     models = DeployedModels(
-        lambda: models_of(None, nothing_stored, clock.now),
-        lambda: models_of(store, nothing_stored, clock.now, load=store.load),
+        lambda: models_of_function(None, no_stored_provider_settings, clock.now),
+        lambda: models_of_function(store, no_stored_provider_settings, clock.now, load=store.load),
     )
     keys = {each.name for each in models.providers() if each.has_key}
     assert keys == {"openai"}
@@ -308,10 +310,10 @@ def test_the_level_of_the_log_is_a_setting(
 
 @pytest.mark.parametrize("tongue", cli_languages())
 def test_doctor_understands_the_setup(environment: pytest.MonkeyPatch, tongue: CliLanguage) -> None:
-    setup = setup_of(settings.load_settings({}), limited(), beating())
+    setup = aws_setup_status(settings.load_settings({}), limited(), beating())
     assert json.loads(json.dumps(setup)) == setup
     assert setup["home"]["table"] == "opencrab-dev"
-    findings = list(of_setup(SentenceCatalog(tongue), setup, NOW))
+    findings = list(check_setup(SentenceCatalog(tongue), setup, NOW))
     assert {finding.verdict for finding in findings} == {CheckVerdict.WELL}
     told = " ".join(finding.detail for finding in findings)
     for word in ("dev", "opencrab-dev", "openai:gpt-4o", "ssm:/opencrab/dev/"):
@@ -321,7 +323,7 @@ def test_doctor_understands_the_setup(environment: pytest.MonkeyPatch, tongue: C
 def test_the_setup_tells_no_secret(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("OPENAI_API_KEY", "sk-secret")
     environment.setenv("OPENCRAB_AWS__OWNER_KEY_HASH", "f" * 64)
-    told = json.dumps(setup_of(settings.load_settings({}), limited(), beating()))
+    told = json.dumps(aws_setup_status(settings.load_settings({}), limited(), beating()))
     assert "sk-secret" not in told
     assert "f" * 64 not in told
 
@@ -329,14 +331,14 @@ def test_the_setup_tells_no_secret(environment: pytest.MonkeyPatch) -> None:
 def test_the_setup_shows_the_limits_in_force(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("OPENCRAB_BUDGET__TURN_USD", "0.25")
     configured = settings.load_settings({})
-    shown = setup_of(configured, limited(agent_day_micro_usd=7), beating())["budget"]
+    shown = aws_setup_status(configured, limited(agent_day_micro_usd=7), beating())["budget"]
     assert (shown["turn_usd"], shown["agent_day_usd"]) == (0.25, 0.000007)
     assert (shown["session_usd"], shown["changed"]) == (None, ["agent_day_usd"])
 
     def fails() -> Any:
         raise Unavailable("not now")
 
-    assert setup_of(configured, SimpleNamespace(limits=fails), beating())["budget"] is None
+    assert aws_setup_status(configured, SimpleNamespace(limits=fails), beating())["budget"] is None
 
 
 def limited(**limits: int) -> Any:

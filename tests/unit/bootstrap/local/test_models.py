@@ -6,7 +6,7 @@ import pytest
 
 from opencrab import settings
 from opencrab.adapters.local_files.secrets import FileSecrets
-from opencrab.bootstrap.local.models import configured_models, thinking_of
+from opencrab.bootstrap.local.models import configured_models, local_models
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import Use
 
@@ -23,13 +23,13 @@ def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FileSecrets:
 
 
 def test_without_keys_and_servers_the_scripted_model_answers(secrets: FileSecrets) -> None:
-    thinking = thinking_of(secrets, None)
+    thinking = local_models(secrets, None)
     assert thinking.settings.default == "scripted:rules"
     assert any("OPENAI_API_KEY" in note for note in thinking.notes)
 
 
 def test_a_key_that_is_kept_meanwhile_opens_its_provider(secrets: FileSecrets) -> None:
-    thinking = thinking_of(secrets, None)
+    thinking = local_models(secrets, None)
     secrets.put("OPENAI_API_KEY", "sk-kept")
     assert thinking.again().default == "openai:gpt-4o"
     assert thinking.again().providers["openai"].api_key == "sk-kept"
@@ -48,7 +48,7 @@ def test_whoever_has_a_key_takes_the_place_of_an_absent_default(
     secrets: FileSecrets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant")
-    assert thinking_of(secrets, None).settings.default == "anthropic:claude-sonnet-4.5"
+    assert local_models(secrets, None).settings.default == "anthropic:claude-sonnet-4.5"
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_chosen_provider_does_all_the_thinking(
     secrets: FileSecrets, monkeypatch: pytest.MonkeyPatch, provider: str, default: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-one")
-    thinking = thinking_of(secrets, provider)
+    thinking = local_models(secrets, provider)
     for found in (thinking.settings, thinking.again()):
         assert found.default == default
         assert set(found.uses) <= {Use.EMBEDDING}
@@ -68,5 +68,5 @@ def test_a_chosen_provider_does_all_the_thinking(
 
 def test_an_unknown_provider_is_refused_with_the_names_of_the_others(secrets: FileSecrets) -> None:
     with pytest.raises(Invalid, match="'nobody'") as caught:
-        thinking_of(secrets, "nobody:x")
+        local_models(secrets, "nobody:x")
     assert "openrouter" in (caught.value.cure or "")

@@ -13,15 +13,26 @@ from opencrab.domain.agents.heartbeat import (
     SHORTEST_SECONDS,
     ActiveHours,
     Heartbeat,
-    is_prime,
-    prime_from,
+    is_prime_heartbeat_interval,
+    prime_heartbeat_interval,
 )
 
 
 def test_the_shortest_the_default_and_the_longest_interval_are_primes() -> None:
-    assert all(map(is_prime, (SHORTEST_SECONDS, DEFAULT_SECONDS, LONGEST_SECONDS)))
-    assert [number for number in range(32) if is_prime(number)][-4:] == [19, 23, 29, 31]
-    assert (prime_from(60), prime_from(61), prime_from(0)) == (61, 61, 2)
+    assert all(
+        map(is_prime_heartbeat_interval, (SHORTEST_SECONDS, DEFAULT_SECONDS, LONGEST_SECONDS))
+    )
+    assert [number for number in range(32) if is_prime_heartbeat_interval(number)][-4:] == [
+        19,
+        23,
+        29,
+        31,
+    ]
+    assert (
+        prime_heartbeat_interval(60),
+        prime_heartbeat_interval(61),
+        prime_heartbeat_interval(0),
+    ) == (61, 61, 2)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from opencrab.domain.agents.soul import (
     SocialStyleName,
     Soul,
     ThinkingStyle,
-    derived_drives,
+    soul_drives,
 )
 from opencrab.domain.value import Language
 
@@ -155,5 +155,5 @@ def test_without_drives_of_its_own_a_soul_has_those_of_its_personality() -> None
 
 @given(personality=st.builds(Personality, **dict.fromkeys(Personality.model_fields, units)))
 def test_derived_drives_are_within_zero_and_one(personality: Personality) -> None:
-    Drives.model_validate(derived_drives(personality).model_dump())
-    assert derived_drives(Personality()) == Drives()
+    Drives.model_validate(soul_drives(personality).model_dump())
+    assert soul_drives(Personality()) == Drives()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from opencrab.domain.agents.soul import Drives, Personality, SocialStyle, Soul
 from opencrab.domain.autonomy.settings import Autonomy
-from opencrab.domain.conversation.loop_guard import minhash_of
+from opencrab.domain.conversation.loop_guard import message_minhash
 from opencrab.domain.conversation.session import (
     Ending,
     Mode,
@@ -20,11 +20,11 @@ from opencrab.domain.conversation.session import (
 )
 from opencrab.domain.discussion.turn_taking import (
     Contender,
-    first_contender,
+    discussion_seat_offset,
+    first_floor_contender,
     is_participant_named,
     jain_fairness_index,
-    ready_to_speak_at,
-    seat_offset,
+    ready_for_floor_at,
     speaking_hazard,
 )
 from tests.soak import examples
@@ -64,7 +64,7 @@ def said(
         floor=floor,
         speeches=bool(text),
         characters=len(text),
-        marks=minhash_of(text) if text else (),
+        marks=message_minhash(text) if text else (),
         spent_micro_usd=spent,
         phase=phase,
     )
@@ -175,7 +175,7 @@ def test_a_session_stored_before_is_read_as_one_that_does_not_discuss() -> None:
 
 
 def test_seats_have_primes_and_personality_makes_one_wait_less() -> None:
-    assert [seat_offset(seat) for seat in range(5)] == [29, 31, 37, 41, 43]
+    assert [discussion_seat_offset(seat) for seat in range(5)] == [29, 31, 37, 41, 43]
     loud = Soul(
         persona_name="x",
         personality=Personality(extraversion=1),
@@ -191,20 +191,20 @@ def test_seats_have_primes_and_personality_makes_one_wait_less() -> None:
     assert speaking_hazard(loud, named=True) == pytest.approx(0.9)
     assert speaking_hazard(quiet, named=False) == 0
     seated = [Contender(agent_id="a", seat=0), Contender(agent_id="b", seat=1, hazard=0.5)]
-    assert first_contender(seated) == "b"
-    assert first_contender([seated[0], seated[1].replaced(ready=False)]) == "a"
-    assert first_contender([seated[0].replaced(leads=True), seated[1]]) == "a"
-    assert first_contender([]) is None
+    assert first_floor_contender(seated) == "b"
+    assert first_floor_contender([seated[0], seated[1].replaced(ready=False)]) == "a"
+    assert first_floor_contender([seated[0].replaced(leads=True), seated[1]]) == "a"
+    assert first_floor_contender([]) is None
 
 
 def test_nobody_speaks_again_before_their_time_unless_others_spoke() -> None:
     rules = Autonomy(own_speech_seconds=30, others_speeches=2)
     part = Participant(agent_id="kai", last_speech_at=NOW, last_speech=3)
     session = discussion(speeches=4)
-    assert ready_to_speak_at(session, part, rules) == NOW + timedelta(seconds=30)
-    assert ready_to_speak_at(session.replaced(speeches=5), part, rules) is None
-    assert ready_to_speak_at(session.replaced(facilitator_id="kai"), part, rules) is None
-    assert ready_to_speak_at(session, Participant(agent_id="umi"), rules) is None
+    assert ready_for_floor_at(session, part, rules) == NOW + timedelta(seconds=30)
+    assert ready_for_floor_at(session.replaced(speeches=5), part, rules) is None
+    assert ready_for_floor_at(session.replaced(facilitator_id="kai"), part, rules) is None
+    assert ready_for_floor_at(session, Participant(agent_id="umi"), rules) is None
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,15 @@ from itertools import pairwise
 import pytest
 
 from opencrab.domain.insight.figures import (
+    analytics_period_beginning,
     counts_in_period,
-    group_figures,
+    group_usage_figures,
     model_qualities,
-    period_beginning,
     quality_per_dollar,
-    sum_tally_days,
-    tally_days,
-    tally_weeks,
+    sum_usage_tally_days,
     usage_figures,
+    usage_tally_days,
+    usage_tally_weeks,
     usage_totals,
 )
 from opencrab.domain.models.routing import Use
@@ -37,7 +37,7 @@ from tests.unit.domain.measured import GPT, LOCAL, NOW, ago, calls, evidence, of
 def test_a_period_counts_from_the_full_hour_or_day_in_which_it_begins(
     period: Period, expected: int
 ) -> None:
-    first, last = tally_days(period, NOW)
+    first, last = usage_tally_days(period, NOW)
     hours = (0, 1.4, 24.4, 24 * 7 + 10, 24 * 30, 24 * 100)
     tallies = [tally for each in hours for tally in calls(GPT, 1, at=ago(each))]
     read = [tally for tally in tallies if first <= tally.day <= last]
@@ -47,15 +47,17 @@ def test_a_period_counts_from_the_full_hour_or_day_in_which_it_begins(
 def test_the_hour_before_the_first_full_one_and_hours_to_come_do_not_count() -> None:
     tallies = (*calls(GPT, 1, at=ago(2)), *calls(GPT, 1, at=ago(-2)))
     assert counts_in_period(tallies, Period.LAST_HOUR, NOW) == {}
-    assert period_beginning(Period.LAST_HOUR, NOW) == datetime(2026, 11, 22, 9, tzinfo=UTC)
-    assert period_beginning(Period.LAST_WEEK, NOW) == datetime(2026, 11, 15, tzinfo=UTC)
-    assert period_beginning(Period.ALL, NOW) is None
+    assert analytics_period_beginning(Period.LAST_HOUR, NOW) == datetime(
+        2026, 11, 22, 9, tzinfo=UTC
+    )
+    assert analytics_period_beginning(Period.LAST_WEEK, NOW) == datetime(2026, 11, 15, tzinfo=UTC)
+    assert analytics_period_beginning(Period.ALL, NOW) is None
 
 
 @pytest.mark.parametrize("period", Period)
 def test_the_weeks_of_a_period_have_each_of_its_days_once(period: Period) -> None:
-    first, last = tally_days(period, NOW)
-    weeks = list(tally_weeks(period, NOW))
+    first, last = usage_tally_days(period, NOW)
+    weeks = list(usage_tally_weeks(period, NOW))
     assert (weeks[0][0], weeks[-1][1]) == (first, last)
     for (_, until), (begins, _) in pairwise(weeks):
         assert date.fromisoformat(begins) - date.fromisoformat(until) == timedelta(days=1)
@@ -66,7 +68,7 @@ def test_more_calls_are_no_more_to_read() -> None:
         [tally for day in range(3) for tally in calls(GPT, n, at=ago(24 * day))] for n in (1, 200)
     )
     assert len(few) == len(many) == 3
-    assert sum(each["calls"] for each in sum_tally_days(many).values()) == 600
+    assert sum(each["calls"] for each in sum_usage_tally_days(many).values()) == 600
 
 
 def test_groups_have_their_share_their_means_and_the_quality_of_all_time() -> None:
@@ -77,7 +79,7 @@ def test_groups_have_their_share_their_means_and_the_quality_of_all_time() -> No
     )
     known = evidence(gpt=of(40, 0.75), local=of(10, 0.5))
     cells = counts_in_period(tallies, Period.ALL, NOW)
-    by_model = group_figures(cells, known, Grouping.MODEL)
+    by_model = group_usage_figures(cells, known, Grouping.MODEL)
     gpt, local = by_model[GPT], by_model[LOCAL]
     assert (gpt.calls, gpt.failed, gpt.success_rate, gpt.share) == (4, 1, 0.75, 0.8)
     assert (gpt.mean_latency_ms, gpt.p95_latency_ms) == (5_375.0, 32_768)
@@ -85,13 +87,15 @@ def test_groups_have_their_share_their_means_and_the_quality_of_all_time() -> No
     assert (gpt.quality.n, gpt.quality.mean) == (40, 0.75)
     assert gpt.cost_efficiency == pytest.approx(0.75 * 4 / 0.009, rel=1e-3)
     assert (local.mean_latency_ms, local.cost_efficiency) == (None, "free")
-    assert set(group_figures(cells, known, Grouping.PURPOSE)) == {"conversation", "creative"}
-    assert group_figures(cells, known, Grouping.PURPOSE)["creative"].quality is None
+    assert set(group_usage_figures(cells, known, Grouping.PURPOSE)) == {"conversation", "creative"}
+    assert group_usage_figures(cells, known, Grouping.PURPOSE)["creative"].quality is None
     assert all(
-        each.quality is None for each in group_figures(cells, known, Grouping.COMPLEXITY).values()
+        each.quality is None
+        for each in group_usage_figures(cells, known, Grouping.COMPLEXITY).values()
     )
     assert (
-        group_figures(cells, known, None)[f"conversation/conversation/{GPT}"].quality == gpt.quality
+        group_usage_figures(cells, known, None)[f"conversation/conversation/{GPT}"].quality
+        == gpt.quality
     )
     whole = usage_totals(cells, known)
     assert (whole.calls, whole.total_tokens, whole.cost_micro_usd) == (5, 550, 9_000)

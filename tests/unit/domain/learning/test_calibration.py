@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.learning.aggregate import grade_bin
+from opencrab.domain.learning.aggregate import self_grade_bin
 from opencrab.domain.learning.calibration import (
     MOST_WEIGHT,
     Curve,
@@ -23,9 +23,9 @@ def graded(turns: Turns) -> tuple[GradedTurns, ...]:
     """The steps of grades with what came of them."""
     return tuple(
         GradedTurns(
-            grades=moment_sums(grade for grade, _ in turns if grade_bin(grade) == step),
+            grades=moment_sums(grade for grade, _ in turns if self_grade_bin(grade) == step),
             worth=moment_sums(
-                w for grade, w in turns if w is not None and grade_bin(grade) == step
+                w for grade, w in turns if w is not None and self_grade_bin(grade) == step
             ),
         )
         for step in range(BINS)
@@ -34,7 +34,7 @@ def graded(turns: Turns) -> tuple[GradedTurns, ...]:
 
 def mean_of(found: Curve, turns: Turns) -> float:
     """What judged turns come to on a curve."""
-    return sum(found.steps[grade_bin(grade)] for grade, _ in turns) / len(turns)
+    return sum(found.steps[self_grade_bin(grade)] for grade, _ in turns) / len(turns)
 
 
 HONEST: list[tuple[float, float | None]] = [
@@ -56,8 +56,8 @@ def test_raising_all_grades_raises_no_calibrated_mean(turns: Turns, by: float) -
 
 def test_grades_that_tell_good_from_bad_are_worth_something() -> None:
     found = calibration_curve(graded(HONEST))
-    assert found.steps[grade_bin(0.1)] < 0.3
-    assert found.steps[grade_bin(0.9)] > 0.7
+    assert found.steps[self_grade_bin(0.1)] < 0.3
+    assert found.steps[self_grade_bin(0.9)] > 0.7
     assert 0.1 < found.weight < calibration_curve(graded(HONEST * 10)).weight
     assert [point.came_to for point in found.points] == pytest.approx([0, 0.5, 1])
 

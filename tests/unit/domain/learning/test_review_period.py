@@ -9,7 +9,7 @@ from opencrab.domain.learning.evidence import Evidence, MemoryHits
 from opencrab.domain.learning.review_period import (
     ReviewPeriod,
     Span,
-    last_ended_day,
+    last_ended_review_day,
     newest_period,
     parse_review_period,
     periods_ending_on,
@@ -21,9 +21,11 @@ from opencrab.domain.memory.memory import LIVED
 
 
 def test_a_day_is_over_for_the_night_when_the_hour_after_it_has_come() -> None:
-    assert last_ended_day(datetime(2026, 11, 22, 17, 59, tzinfo=UTC), 18) == date(2026, 11, 20)
-    assert last_ended_day(datetime(2026, 11, 22, 18, tzinfo=UTC), 18) == date(2026, 11, 21)
-    assert last_ended_day(datetime(2026, 11, 22, tzinfo=UTC), 0) == date(2026, 11, 21)
+    assert last_ended_review_day(datetime(2026, 11, 22, 17, 59, tzinfo=UTC), 18) == date(
+        2026, 11, 20
+    )
+    assert last_ended_review_day(datetime(2026, 11, 22, 18, tzinfo=UTC), 18) == date(2026, 11, 21)
+    assert last_ended_review_day(datetime(2026, 11, 22, tzinfo=UTC), 0) == date(2026, 11, 21)
 
 
 def test_weeks_are_those_of_iso_8601_even_where_years_meet() -> None:

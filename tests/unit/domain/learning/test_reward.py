@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.learning.reward import TurnOpinion, turn_opinions, turn_reward
+from opencrab.domain.learning.reward import TurnOpinion, turn_feedback_opinions, turn_reward
 from opencrab.domain.learning.signals import TurnSignals
 from opencrab.domain.memory.memory import Experience
 from opencrab.domain.outcome import Outcome
@@ -88,7 +88,7 @@ def lived(minute: int, outcome: Outcome, **told: Any) -> Experience:
 
 
 def test_of_what_people_said_the_latest_thumbs_of_each_are_opinions() -> None:
-    found = turn_opinions(
+    found = turn_feedback_opinions(
         (
             lived(5, Outcome.FAILURE),
             lived(1, Outcome.SUCCESS),

@@ -7,8 +7,8 @@ import pytest
 from opencrab.domain.memory.impression import (
     HISTORY,
     first_impression,
+    impression_person_label,
     note_impression,
-    person_label,
 )
 from opencrab.domain.memory.memory import Impression
 from opencrab.domain.value import Language
@@ -39,7 +39,7 @@ def test_nothing_is_known_of_somebodys_opinions_at_first(language: str, neutral:
     ],
 )
 def test_a_name_loses_the_signs_of_its_platform(name: str, called: str) -> None:
-    assert person_label(name, "ken-1") == called
+    assert impression_person_label(name, "ken-1") == called
 
 
 def test_another_session_keeps_what_was_noted_in_the_one_before() -> None:

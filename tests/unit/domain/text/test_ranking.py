@@ -11,7 +11,7 @@ from opencrab.domain.text.ranking import (
     LENT,
     RankedRow,
     RankingCandidate,
-    least_neighbour_score,
+    least_neighbour_search_score,
     rank_search_candidates,
 )
 
@@ -109,7 +109,9 @@ def test_rows_that_get_too_little_to_be_shown_can_be_left_out(
     rows: list[RankingCandidate], named: frozenset[str], *, asks_when: bool
 ) -> None:
     hits = [row for row in rows if row.score > 0]
-    least = least_neighbour_score([hit.score for hit in hits], named, asks_when=asks_when, limit=3)
+    least = least_neighbour_search_score(
+        [hit.score for hit in hits], named, asks_when=asks_when, limit=3
+    )
     lent = dict.fromkeys((row.place for row in rows), 0.0)
     for hit in hits:
         for places, share in LENT:

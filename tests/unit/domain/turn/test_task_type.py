@@ -9,8 +9,8 @@ from opencrab.domain.turn.task_type import (
     COMPLEX,
     TaskType,
     ThinkContext,
-    complexity_level,
-    think_context,
+    task_complexity_level,
+    turn_think_context,
 )
 from opencrab.domain.turn.turn import Trigger
 
@@ -25,14 +25,14 @@ PLAIN = ("Good morning!", "おはようございます", "How was your day?", "�
 
 @pytest.mark.parametrize("text", HARD)
 def test_complex_design_is_for_the_first_tier(text: str) -> None:
-    context = think_context(text, Trigger.MESSAGE)
+    context = turn_think_context(text, Trigger.MESSAGE)
     assert context.task_type is TaskType.DESIGN
     assert (context.tier, context.use) == (1, Use.THINKING)
 
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_a_chat_is_for_the_usual_model(text: str) -> None:
-    context = think_context(text, Trigger.MESSAGE)
+    context = turn_think_context(text, Trigger.MESSAGE)
     assert context == ThinkContext(task_type=TaskType.CONVERSATION, complexity=context.complexity)
     assert (context.tier, context.use) == (2, Use.CONVERSATION)
 
@@ -42,13 +42,13 @@ def test_a_chat_is_for_the_usual_model(text: str) -> None:
     ["Is the light on? Answer yes or no.", "電気はついていますか。はいかいいえで答えて"],
 )
 def test_a_plain_choice_is_for_the_quickest_model(text: str) -> None:
-    context = think_context(text, Trigger.MESSAGE)
+    context = turn_think_context(text, Trigger.MESSAGE)
     assert (context.task_type, context.tier, context.use) == (TaskType.DECISION, 3, Use.ANALYSIS)
 
 
 @pytest.mark.parametrize("trigger", [Trigger.HEARTBEAT, Trigger.EVENT])
 def test_what_comes_by_itself_is_routine(trigger: Trigger) -> None:
-    context = think_context(HARD[0], trigger)
+    context = turn_think_context(HARD[0], trigger)
     assert (context.task_type, context.tier) == (TaskType.ROUTINE, 3)
 
 
@@ -64,33 +64,33 @@ def test_what_comes_by_itself_is_routine(trigger: Trigger) -> None:
     ],
 )
 def test_the_kind_of_a_task_is_told_by_its_words(text: str, kind: TaskType) -> None:
-    assert think_context(text, Trigger.MESSAGE).task_type is kind
+    assert turn_think_context(text, Trigger.MESSAGE).task_type is kind
 
 
 def test_creative_work_has_its_own_model_and_going_on_after_actions_another() -> None:
-    assert think_context("俳句を詠んで", Trigger.MESSAGE).use is Use.CREATIVE
-    assert think_context("hello", Trigger.MESSAGE, acting=True).use is Use.TOOL_CALLING
+    assert turn_think_context("俳句を詠んで", Trigger.MESSAGE).use is Use.CREATIVE
+    assert turn_think_context("hello", Trigger.MESSAGE, acting=True).use is Use.TOOL_CALLING
 
 
 def test_simple_code_is_not_for_the_dearest_model() -> None:
-    assert think_context("implement fizzbuzz in python", Trigger.MESSAGE).tier == 2
+    assert turn_think_context("implement fizzbuzz in python", Trigger.MESSAGE).tier == 2
 
 
 @given(st.text(max_size=300), st.sampled_from(Trigger), st.booleans())
 def test_any_text_has_a_tier_and_a_use(text: str, trigger: Trigger, acting: bool) -> None:  # noqa: FBT001
-    context = think_context(text, trigger, acting=acting)
+    context = turn_think_context(text, trigger, acting=acting)
     assert context.tier in {1, 2, 3}
     assert context.use is not Use.EMBEDDING
-    assert context == think_context(text, trigger, acting=acting)
+    assert context == turn_think_context(text, trigger, acting=acting)
 
 
 @given(st.floats(0, 1))
 def test_a_level_is_one_of_three_words(complexity: float) -> None:
-    assert complexity_level(complexity) in {"simple", "medium", "complex"}
-    assert (complexity_level(complexity) == "complex") == (complexity > COMPLEX)
+    assert task_complexity_level(complexity) in {"simple", "medium", "complex"}
+    assert (task_complexity_level(complexity) == "complex") == (complexity > COMPLEX)
 
 
 def test_a_very_long_text_costs_no_more_than_its_beginning() -> None:
     beginning = "設計 " * 2_000
-    first = think_context(beginning[:8_000], Trigger.MESSAGE)
-    assert think_context(beginning + "x" * 10**6, Trigger.MESSAGE) == first
+    first = turn_think_context(beginning[:8_000], Trigger.MESSAGE)
+    assert turn_think_context(beginning + "x" * 10**6, Trigger.MESSAGE) == first

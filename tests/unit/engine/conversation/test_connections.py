@@ -99,7 +99,7 @@ class Place:
     def told(self, connection_id: str = ODD) -> list[str]:
         (fact,) = [
             each
-            for each in connections.watchers_of(self.runtime, S1)
+            for each in connections.session_watchers_of(self.runtime, S1)
             if connections.connection_id_of(each) == connection_id
         ]
         return [
@@ -192,7 +192,7 @@ def test_a_connection_is_over_after_two_hours(place: Place) -> None:
     place.clock.advance(CONNECTION_LIVES.total_seconds())
     with pytest.raises(Unauthenticated):
         connections.count_connection_message(place.runtime, ODD)
-    assert not list(connections.watchers_of(place.runtime, S1))
+    assert not list(connections.session_watchers_of(place.runtime, S1))
 
 
 def test_a_flood_is_noticed_and_time_lets_somebody_speak_again(place: Place) -> None:
@@ -219,7 +219,7 @@ def test_of_two_functions_that_tell_one_watcher_each_line_is_told_by_one(place: 
     connections.open_connection(place.runtime, ODD, place.hash)
     place.watch(S1)
     place.say("一")
-    (stale,) = connections.watchers_of(place.runtime, S1)
+    (stale,) = connections.session_watchers_of(place.runtime, S1)
     assert place.told() == ["一"]
     assert not list(connections.claim_lines_for_watcher(place.runtime.home, "s1", stale))
     place.say("二")
@@ -250,7 +250,7 @@ def test_whoever_closes_is_forgotten_with_all_that_they_watched(place: Place) ->
             place.watch(watched, connection_id)
     connections.close_connection(place.runtime.home.facts, ODD)
     for watched in (S1, S2, HANA):
-        (left,) = connections.watchers_of(place.runtime, watched)
+        (left,) = connections.session_watchers_of(place.runtime, watched)
         assert connections.connection_id_of(left) == "other"
     connections.close_connection(place.runtime.home.facts, ODD)
     facts = place.runtime.home.facts.page(INSTALLATION_FACTS, CONNECTION)
@@ -263,8 +263,8 @@ def test_unwatching_ends_one_and_leaves_the_rest(place: Place) -> None:
     place.watch(S2)
     assert connections.unwatch_from_connection(place.runtime, ODD, S1)
     assert not connections.unwatch_from_connection(place.runtime, ODD, S1)
-    assert not list(connections.watchers_of(place.runtime, S1))
-    assert len(list(connections.watchers_of(place.runtime, S2))) == 1
+    assert not list(connections.session_watchers_of(place.runtime, S1))
+    assert len(list(connections.session_watchers_of(place.runtime, S2))) == 1
 
 
 def test_a_connection_watches_at_most_fifty_things_and_each_of_them_once(place: Place) -> None:
@@ -275,9 +275,11 @@ def test_a_connection_watches_at_most_fifty_things_and_each_of_them_once(place: 
     place.watch(WatchTarget(kind="session", id="n0"))
     with pytest.raises(Refused):
         place.watch(S1)
-    assert not list(connections.watchers_of(place.runtime, S1))
+    assert not list(connections.session_watchers_of(place.runtime, S1))
     connections.close_connection(place.runtime.home.facts, ODD)
-    assert not list(connections.watchers_of(place.runtime, WatchTarget(kind="session", id="n49")))
+    assert not list(
+        connections.session_watchers_of(place.runtime, WatchTarget(kind="session", id="n49"))
+    )
 
 
 def test_what_does_not_exist_is_not_watched(place: Place) -> None:

@@ -9,7 +9,7 @@ from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.consequence import TurnEnding
 from opencrab.engine.goals.after_turn import GoalConsequence
-from opencrab.engine.phrases import phrase
+from opencrab.engine.phrases import system_phrase
 from tests.unit.engine.goals.aims import aim, pursues, step
 from tests.unit.engine.known_world import World
 
@@ -49,7 +49,7 @@ def test_a_task_whose_turn_said_something_is_done(world: World) -> None:
 def test_a_task_whose_turn_said_nothing_has_failed(world: World) -> None:
     (goal,) = after(world, TurnStatus.IDLE)
     assert goal.tasks[0].status is TaskStatus.FAIL
-    assert goal.tasks[0].cause == phrase("task_silent", Language.JA)
+    assert goal.tasks[0].cause == system_phrase("task_silent", Language.JA)
 
 
 @pytest.mark.parametrize("status", [TurnStatus.COMPLETED, TurnStatus.FAILED])

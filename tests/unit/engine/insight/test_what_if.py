@@ -6,7 +6,7 @@ from typing import Any
 from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import FREE, Price, Usage
 from opencrab.domain.turn.record import CallState
-from opencrab.engine.insight.what_if import Meant, ReplayedLedger, replay_ledger
+from opencrab.engine.insight.what_if import Meant, ReplayedLedger, replay_ledger_with_other_models
 from tests.contract.example import NOW, usage_row
 
 OTHER = Price(input_per_million=2_000_000, output_per_million=8_000_000, cached_per_million=500_000)
@@ -23,7 +23,7 @@ def ledger(*rows: dict[str, Any], price: Price = OTHER) -> ReplayedLedger:
         return FREE if day >= later else price
 
     made = (usage_row(**{**DEAR, "cost": 9_000, "usage": TOKENS, **row}) for row in rows)
-    return replay_ledger(made, [meant], on)
+    return replay_ledger_with_other_models(made, [meant], on)
 
 
 def test_the_same_tokens_are_priced_as_the_other_model_prices_them_on_that_day() -> None:

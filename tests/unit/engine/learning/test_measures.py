@@ -6,7 +6,7 @@ from typing import Any
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.usage.ledger import Period
-from opencrab.engine.learning.measures import candidate_models, read_tallies
+from opencrab.engine.learning.measures import candidate_models, read_learning_tallies
 from tests.unit.domain.measured import GPT, NOW, ago, calls
 from tests.unit.engine.models.test_router_lots import MODELS, agent
 
@@ -22,7 +22,7 @@ def test_of_a_month_one_week_at_a_time_is_held() -> None:
 
     home = SimpleNamespace(tallies=SimpleNamespace(between=between))
     runtime: Any = SimpleNamespace(home=home, clock=FakeClock(NOW))
-    found = read_tallies(runtime, "mika", Period.LAST_MONTH)
+    found = read_learning_tallies(runtime, "mika", Period.LAST_MONTH)
     assert asked == []
     assert next(found) == DAYS[0]
     assert len(asked) == 2

@@ -66,10 +66,10 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
 
 
 def test_a_long_stretch_of_others_sessions_ends_early_and_goes_on(runtime: Runtime) -> None:
-    found, place = reading.session_logs(runtime.home, "ada", after=None, limit=5)
+    found, place = reading.session_logs_for_memory(runtime.home, "ada", after=None, limit=5)
     assert [log.session.id for log in found] == ["s00003"]
     assert place is not None
-    rest, end = reading.session_logs(runtime.home, "ada", after=place, limit=5)
+    rest, end = reading.session_logs_for_memory(runtime.home, "ada", after=place, limit=5)
     assert [log.session.id for log in rest] == [f"s{MANY - 1:05}"]
     assert end is None
 
@@ -95,7 +95,7 @@ def test_a_session_of_somebody_else_is_like_one_that_never_was(runtime: Runtime)
 
 def test_who_asks_decides_what_may_be_found() -> None:
     def asking(scope: Scope) -> SearchClearance:
-        return reading.principal_clearance(Principal(id="k1", name="鍵", scope=scope))
+        return reading.memory_clearance_of_principal(Principal(id="k1", name="鍵", scope=scope))
 
     assert asking(Scope.OWNER) == EVERYTHING
     assert asking(Scope.CHAT) == SearchClearance(person_id="k1")

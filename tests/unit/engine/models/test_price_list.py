@@ -7,7 +7,7 @@ from datetime import date, timedelta
 import pytest
 
 from opencrab import settings
-from opencrab.bootstrap.aws.functions import models_of
+from opencrab.bootstrap.aws.functions import models_of_function
 from opencrab.bootstrap.prices import nightly_price_update
 from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.errors import Invalid, Unavailable
@@ -38,7 +38,7 @@ def priced(world: World) -> World:
     """A world with the models and prices of the configuration, whatever keys there are."""
     world.clock.advance(YEARS.total_seconds())
     stored, clock = world.runtime.home.preferences.get, world.clock
-    models = models_of(None, stored, clock.now, load=_configured)
+    models = models_of_function(None, stored, clock.now, load=_configured)
     world.runtime = replace(world.runtime, models=models, directory=models)
     return world
 

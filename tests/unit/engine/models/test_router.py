@@ -31,7 +31,7 @@ from opencrab.engine.models.router import (
     fallback_models,
     leading_model,
     pick_model,
-    seconds_before_retry,
+    seconds_before_model_retry,
 )
 from opencrab.ports.models.model import ChatModel
 from tests.unit.engine.known_models import Known, Named
@@ -241,7 +241,7 @@ def test_nonsense_after_two_other_failures_is_the_last_word() -> None:
 def test_a_wait_is_at_least_what_the_provider_asks_and_grows(
     again: int, turn_id: str, asked_for: float | None
 ) -> None:
-    seconds = seconds_before_retry(ModelPick(OPENAI, again), turn_id, asked_for)
+    seconds = seconds_before_model_retry(ModelPick(OPENAI, again), turn_id, asked_for)
     assert seconds >= min(asked_for or 0, LONGEST_WAIT_SECONDS)
     assert min(2 ** (again - 1), LONGEST_WAIT_SECONDS) <= seconds <= LONGEST_WAIT_SECONDS
-    assert seconds_before_retry(ModelPick(OPENAI), turn_id, asked_for) == 0
+    assert seconds_before_model_retry(ModelPick(OPENAI), turn_id, asked_for) == 0

@@ -9,7 +9,7 @@ from opencrab.domain.agents.agent import Agent
 from opencrab.domain.models.optimization import Aim, Leave
 from opencrab.domain.models.routing import LlmConfig, ModelAssignment, ModelReference, Routing, Use
 from opencrab.domain.models.traffic_split import Mix
-from opencrab.engine.models.router import draw_models_for_turn, mix_shares
+from opencrab.engine.models.router import draw_models_for_turn, model_mix_shares
 from tests.unit.engine.known_models import Known, Named
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -83,7 +83,7 @@ def test_two_mixes_are_drawn_apart() -> None:
 def test_only_who_may_be_asked_has_a_share(
     llm: dict[str, object], weights: dict[str, float], left: dict[str, float]
 ) -> None:
-    found = mix_shares(MODELS, agent(**llm), mix(**weights))
+    found = model_mix_shares(MODELS, agent(**llm), mix(**weights))
     assert found == pytest.approx(left)
     assert len(draw_models_for_turn(MODELS, agent(**llm), (mix(**weights),), "t1")) == bool(left)
 

@@ -9,7 +9,7 @@ import pytest
 from opencrab.actions import GROUPS, Registry
 from opencrab.domain.turn.record import CallResult
 from opencrab.domain.value import Language
-from opencrab.engine.turn.large_result import LONGEST_LINE, pageable_content
+from opencrab.engine.turn.large_result import LONGEST_LINE, pageable_tool_result
 from opencrab.ports.turn.action import PAGED_BYTES, RESULT_BYTES
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
@@ -21,14 +21,14 @@ WORDS = {"ja": "海の話をしましょう。", "en": "Let us talk about the se
 @pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
 def test_many_short_parts_are_a_file_of_json(words: str) -> None:
     data = {"rows": [words] * 500, "count": 500}
-    suffix, content = pageable_content(data)
+    suffix, content = pageable_tool_result(data)
     assert (suffix, json.loads(content)) == ("json", data)
 
 
 @pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
 @pytest.mark.parametrize("between", ["", "\n"], ids=["one line", "many"])
 def test_a_long_text_is_a_file_of_lines_that_fit_a_page(words: str, between: str) -> None:
-    suffix, content = pageable_content({"content": between.join([words] * 3_000)})
+    suffix, content = pageable_tool_result({"content": between.join([words] * 3_000)})
     assert suffix == "txt"
     assert max(map(len, content.splitlines())) <= LONGEST_LINE
     assert content.replace("\n", "").count(words.strip()) == 3_000
@@ -48,7 +48,7 @@ def data_of(house: House, number: int) -> dict[str, Any]:
 def test_a_spilled_file_is_read_page_by_page(tmp_path: Path) -> None:
     house = House(sqlite, tmp_path)
     notes = "\n".join(f"{n}行目: {WORDS['ja']}" for n in range(2_000))
-    suffix, content = pageable_content({"content": notes})
+    suffix, content = pageable_tool_result({"content": notes})
     house.home.files.write("crab", f"data/results/t-c1.{suffix}", content.encode(), clean=True)
     pages = [
         Reply(calls=(("ws_read", {"path": "data/results/t-c1.txt", "offset": 1 + 200 * n}),))

@@ -11,7 +11,13 @@ from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.agents.soul import Drives, Personality
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused, TooLarge, Unavailable
-from opencrab.domain.world.binding import FUTURE, PAST, WorldBinding, WorldRole, private_key_name
+from opencrab.domain.world.binding import (
+    FUTURE,
+    PAST,
+    WorldBinding,
+    WorldRole,
+    world_private_key_name,
+)
 from opencrab.engine.agents.settings import change_agent
 from opencrab.engine.agents.vital_signs import (
     LONG_AGO,
@@ -69,7 +75,7 @@ def test_a_binding_is_for_good_and_its_private_key_lies_in_the_secrets(
     assert agent(house).world == "kingdom"
     link = house.runtime.world
     assert link is not None
-    secret = link.secrets.get(private_key_name(crab.key_id))
+    secret = link.secrets.get(world_private_key_name(crab.key_id))
     assert secret is not None
     assert secret not in world_of_agent(house.runtime.home, "crab").model_dump_json()
     for other in (kingdom.binding(WorldRole.LIBRARIAN), kingdom.binding(world_id="elsewhere")):

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from opencrab.domain.errors import Invalid, Unauthenticated
 from opencrab.domain.value import Language
 from opencrab.gateways.rest.conversation.lines import LAST
-from opencrab.gateways.rest.conversation.messages import LONGEST_WAIT, wanted_wait
-from opencrab.gateways.rest.conversation.server_sent_events import sequence_of
+from opencrab.gateways.rest.conversation.messages import LONGEST_WAIT, wanted_reply_wait
+from opencrab.gateways.rest.conversation.server_sent_events import last_event_sequence
 from opencrab.gateways.rest.http.accept_language import preferred_language
 from opencrab.gateways.rest.http.access import secret_in
 
@@ -41,7 +41,7 @@ def test_anything_else_is_no_key(headers: list[bytes]) -> None:
     ],
 )
 def test_a_wait_is_read_among_other_wishes(prefer: str | None, seconds: int | None) -> None:
-    assert wanted_wait(prefer) == seconds
+    assert wanted_reply_wait(prefer) == seconds
 
 
 @given(st.text().filter(lambda text: not text.strip().strip('"').isdecimal()))
@@ -50,7 +50,7 @@ def test_a_wait_that_is_no_number_is_refused(text: str) -> None:
     if value.strip().strip('"').isdecimal():
         return
     with pytest.raises(Invalid, match="whole number"):
-        wanted_wait(f"wait={value}")
+        wanted_reply_wait(f"wait={value}")
 
 
 @pytest.mark.parametrize(
@@ -70,15 +70,15 @@ def test_the_first_language_that_is_spoken_counts(header: str, language: Languag
 
 @given(st.integers(0, LAST))
 def test_an_event_id_is_a_sequence(sequence: int) -> None:
-    assert sequence_of(str(sequence)) == sequence
+    assert last_event_sequence(str(sequence)) == sequence
 
 
 @given(st.text().filter(lambda text: not (text.isascii() and text.isdecimal())))
 def test_no_other_text_is_an_event_id(text: str) -> None:
     with pytest.raises(Invalid) as caught:
-        sequence_of(text)
+        last_event_sequence(text)
     assert caught.value.field == "Last-Event-ID"
 
 
 def test_an_event_id_beyond_all_lines_is_the_last() -> None:
-    assert sequence_of("9" * 10) == LAST
+    assert last_event_sequence("9" * 10) == LAST

@@ -9,7 +9,7 @@ from opencrab.domain.access.authority import Scope
 from opencrab.domain.errors import Refused, Unauthenticated
 from opencrab.engine.access.api_keys import create_api_key
 from opencrab.engine.conversation.connections import issue_connection_ticket
-from opencrab.gateways.websocket.authentication import ConnectionGate, origins_of
+from opencrab.gateways.websocket.authentication import ConnectionGate, allowed_origins
 from tests.unit.engine.known_world import World, opened
 
 PAGE = "https://crab.example.org"
@@ -23,7 +23,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 @pytest.fixture
 def entrance(world: World) -> ConnectionGate:
-    return ConnectionGate(world.runtime, origins_of([f"{PAGE}/", ""]))
+    return ConnectionGate(world.runtime, allowed_origins([f"{PAGE}/", ""]))
 
 
 def test_a_key_opens_it(world: World, entrance: ConnectionGate) -> None:

@@ -79,7 +79,7 @@ def test_a_connection_comes_watches_and_goes(function: Function) -> None:
     assert function.status(event("DISCONNECT", ID)) == 200
     assert function.opened() == []
     watched = WatchTarget(kind="session", id="s1")
-    assert not list(connections.watchers_of(function.world.runtime, watched))
+    assert not list(connections.session_watchers_of(function.world.runtime, watched))
 
 
 @pytest.mark.parametrize(

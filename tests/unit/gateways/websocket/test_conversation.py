@@ -15,7 +15,7 @@ from opencrab.engine.conversation.connections import (
     MOST_MESSAGES,
     MOST_WATCHED,
 )
-from opencrab.gateways.websocket.authentication import origins_of
+from opencrab.gateways.websocket.authentication import allowed_origins
 from opencrab.gateways.websocket.conversation import Conversation, LocalTalk
 from tests.contract.example import session
 from tests.unit.engine.known_world import World, opened
@@ -30,7 +30,7 @@ class Table:
         feed = world.runtime.home.feed
         assert feed is not None
         self.world = world
-        self.talk = LocalTalk(world.runtime, feed, origins_of([]))
+        self.talk = LocalTalk(world.runtime, feed, allowed_origins([]))
         self.secret, self.key = create_api_key(world.runtime, name="鍵", scope=Scope.CHAT)
 
     def sit(self) -> Conversation:

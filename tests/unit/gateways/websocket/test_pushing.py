@@ -15,7 +15,12 @@ from opencrab.engine.access.api_keys import create_api_key
 from opencrab.engine.conversation import connections
 from opencrab.engine.conversation.connections import KEY_BELIEVED
 from opencrab.engine.conversation.live import VisibleKinds, WatchTarget, visible_line_kinds
-from opencrab.gateways.websocket.pushing import AT_ONCE, BATCH_SECONDS, Pusher, event_frame
+from opencrab.gateways.websocket.pushing import (
+    AT_ONCE,
+    BATCH_SECONDS,
+    Pusher,
+    websocket_event_frame,
+)
 from opencrab.ports.conversation.feed import FeedEntry
 from tests.unit.engine.known_world import World, opened
 from tests.unit.gateways.websocket.connected import Sockets
@@ -72,7 +77,7 @@ class Desk:
         self.pusher.follow(self.entries())
 
     def watching(self, watched: WatchTarget = S1) -> list[str]:
-        found = connections.watchers_of(self.world.runtime, watched)
+        found = connections.session_watchers_of(self.world.runtime, watched)
         return sorted(connections.connection_id_of(fact) for fact in found)
 
 
@@ -175,7 +180,7 @@ def test_a_connection_that_takes_nothing_is_cut_and_misses_nothing_when_it_retur
     (key,) = [each for each in desk.world.runtime.home.keys.list() if each.id == key_id]
     connections.open_connection(desk.world.runtime, "again", key.hash)
     connections.watch_from_connection(desk.world.runtime, "again", S1, VisibleKinds(), 0)
-    (watcher,) = connections.watchers_of(desk.world.runtime, S1)
+    (watcher,) = connections.session_watchers_of(desk.world.runtime, S1)
     assert desk.pusher.catch_up("s1", watcher)
     assert desk.sockets.said("again") == ["一"]
 
@@ -216,7 +221,7 @@ def test_turns_that_are_kept_no_more_and_queued_ones_tell_nothing(desk: Desk) ->
 
 
 def test_a_frame_keeps_characters_as_they_are() -> None:
-    assert event_frame({"delta": "海🦀"}) == '{"delta":"海🦀"}'
+    assert websocket_event_frame({"delta": "海🦀"}) == '{"delta":"海🦀"}'
 
 
 def test_several_who_take_nothing_are_waited_for_together(desk: Desk) -> None:

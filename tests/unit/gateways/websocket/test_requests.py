@@ -17,8 +17,8 @@ from opencrab.gateways.websocket.requests import (
     Say,
     Subscribe,
     Unsubscribe,
-    id_in,
-    read_frame,
+    read_websocket_frame,
+    websocket_frame_id,
 )
 
 
@@ -43,11 +43,11 @@ from opencrab.gateways.websocket.requests import (
     ],
 )
 def test_a_wish_is_read(frame: str, wish: object) -> None:
-    assert read_frame(frame) == wish
+    assert read_websocket_frame(frame) == wish
 
 
 def test_what_is_watched_is_a_session_or_an_agent() -> None:
-    wish = read_frame('{"type":"subscribe","agent_id":"a"}')
+    wish = read_websocket_frame('{"type":"subscribe","agent_id":"a"}')
     assert isinstance(wish, Subscribe)
     assert wish.watched == WatchTarget(kind="agent", id="a")
 
@@ -93,25 +93,25 @@ def test_what_is_watched_is_a_session_or_an_agent() -> None:
 )
 def test_anything_else_is_refused(frame: str) -> None:
     with pytest.raises(Invalid):
-        read_frame(frame)
+        read_websocket_frame(frame)
 
 
 def test_a_frame_is_bounded_in_bytes() -> None:
     frame = {"type": "message", "id": "1", "session_id": "s", "text": "海" * 10_000}
-    assert isinstance(read_frame(json.dumps(frame, ensure_ascii=False)), Say)
+    assert isinstance(read_websocket_frame(json.dumps(frame, ensure_ascii=False)), Say)
     with pytest.raises(TooLarge):
-        read_frame(json.dumps({**frame, "text": "海" * 11_000}, ensure_ascii=False))
+        read_websocket_frame(json.dumps({**frame, "text": "海" * 11_000}, ensure_ascii=False))
     with pytest.raises(TooLarge):
-        read_frame("x" * (FRAME_BYTES + 1))
+        read_websocket_frame("x" * (FRAME_BYTES + 1))
 
 
 def test_a_refusal_names_the_field_and_repeats_nothing() -> None:
     with pytest.raises(Invalid) as refusal:
-        read_frame('{"type":"message","id":"1","session_id":"my secret!","text":"秘密"}')
+        read_websocket_frame('{"type":"message","id":"1","session_id":"my secret!","text":"秘密"}')
     assert refusal.value.field == "session_id"
     assert "secret" not in str(vars(refusal.value))
     with pytest.raises(Invalid) as refusal:
-        read_frame('{"type":"<script>","id":"1"}')
+        read_websocket_frame('{"type":"<script>","id":"1"}')
     assert refusal.value.field == "type"
     assert "script" not in str(vars(refusal.value))
 
@@ -130,11 +130,11 @@ def test_a_refusal_names_the_field_and_repeats_nothing() -> None:
     ],
 )
 def test_the_id_is_found_even_where_nothing_else_is_right(frame: str, known: str | None) -> None:
-    assert id_in(frame) == known
+    assert websocket_frame_id(frame) == known
 
 
 @given(st.text(max_size=200) | st.from_regex(r'\{"type":"[a-z]+",.*\}', fullmatch=True))
 def test_no_frame_is_anything_but_a_wish_or_a_refusal(frame: str) -> None:
-    id_in(frame)
+    websocket_frame_id(frame)
     with suppress(Invalid):
-        read_frame(frame)
+        read_websocket_frame(frame)

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.world_bus import detail_of, envelope_in
+from opencrab.adapters.world_bus import envelope_in, world_event_detail
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.world.binding import WorldBinding
 from opencrab.engine.world.binding import bind_to_world, world_of_agent
-from opencrab.gateways.world.inbound import from_queue
+from opencrab.gateways.world.inbound import world_messages_from_queue
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
 from tests.e2e.house import House
@@ -31,7 +31,7 @@ def house(tmp_path: Path) -> Iterator[House]:
 def record(house: House, kingdom: ReferenceWorld, raw: bytes, name: str) -> dict[str, Any]:
     """A record of the queue, as the rule of the bus fills it."""
     envelope = kingdom.envelopes.opened(raw).envelope
-    body = json.dumps({"source": "a.world", "detail": detail_of(raw, envelope)})
+    body = json.dumps({"source": "a.world", "detail": world_event_detail(raw, envelope)})
     arrived = int(house.clock.now().timestamp() * 1_000)
     return {"messageId": name, "body": body, "attributes": {"SentTimestamp": str(arrived)}}
 
@@ -50,7 +50,9 @@ def test_a_batch_is_taken_what_is_refused_goes_and_what_fails_comes_again(
         record(house, kingdom, forged, "m2"),
         record(house, kingdom, kingdom.allocation(crab, 4), "m3"),
     ]
-    assert from_queue(house.runtime, {"Records": records}, envelope_in) == {"batchItemFailures": []}
+    assert world_messages_from_queue(house.runtime, {"Records": records}, envelope_in) == {
+        "batchItemFailures": []
+    }
     assert world_of_agent(house.runtime.home, "crab").units == 4
     told = caplog.text
     assert "m1, code=invalid" in told
@@ -71,6 +73,6 @@ def test_trouble_of_ours_loses_no_message(
         raise ZeroDivisionError
 
     for unpack in (silent, broken):
-        answer = from_queue(house.runtime, {"Records": [record]}, unpack)
+        answer = world_messages_from_queue(house.runtime, {"Records": [record]}, unpack)
         assert answer == {"batchItemFailures": [{"itemIdentifier": "m1"}]}
     assert "the store is silent" in caplog.text

@@ -79,7 +79,7 @@ class BaseUrlRules:
             raise self._invalid("has an invalid host", _PUNYCODE)
         if self._is_metadata(host):
             raise self._invalid(f"must not be the cloud's metadata address {host!r}")
-        if parts.scheme == "http" and not is_private(url):
+        if parts.scheme == "http" and not is_private_address(url):
             raise self._invalid(f"must use https: {host!r} is not on a private network")
         return url.rstrip("/")
 
@@ -111,7 +111,7 @@ class BaseUrlRules:
         )
 
 
-def is_public(number: str) -> bool:
+def is_public_address(number: str) -> bool:
     """Whether a numeric address is one that anybody on the internet may have.
 
     An IPv6 address that stands for one of IPv4 is judged as that one.
@@ -124,7 +124,7 @@ def is_public(number: str) -> bool:
     return isinstance(address, ipaddress.IPv4Address) or address in _GLOBAL_UNICAST
 
 
-def is_private(url: str) -> bool:
+def is_private_address(url: str) -> bool:
     """Whether the address is this machine or on a private network, as far as its form tells."""
     host = _host(url)
     address = _numeric(host)

@@ -55,7 +55,7 @@ def aws_service_client(
     return _session().create_client(service, config=config, **given)
 
 
-def process_credentials() -> Any:
+def aws_process_credentials() -> Any:
     """Who this process is now, for requests that no client of botocore's sends.
 
     Asked for each request: a function's credentials lapse within hours.
@@ -84,7 +84,7 @@ class Deferred:
         return getattr(self._client, name)
 
 
-def error_code(error: Exception) -> str:
+def aws_error_code(error: Exception) -> str:
     """What went wrong, in one word: AWS's code without its family, else the exception's name."""
     if isinstance(error, ClientError):
         code = str(error.response.get("Error", {}).get("Code", "") or "unknown")
@@ -99,15 +99,15 @@ def aws_error_text(error: Exception) -> str:
     return str(error)
 
 
-def is_forbidden(error: Exception) -> bool:
+def is_aws_forbidden(error: Exception) -> bool:
     """Whether the function's role lacks a permission."""
-    return error_code(error) in _FORBIDDEN
+    return aws_error_code(error) in _FORBIDDEN
 
 
-def unavailable_error(what: str, error: Exception, *, permissions: str) -> Unavailable:
+def aws_unavailable_error(what: str, error: Exception, *, permissions: str) -> Unavailable:
     """The error for anything that may pass by itself, or once an operator has helped."""
-    code = error_code(error)
-    if is_forbidden(error):
+    code = aws_error_code(error)
+    if is_aws_forbidden(error):
         cure = f"allow {permissions} on it to the function's role"
     elif code in _UNKNOWN_CALLER:
         cure = "give this process valid AWS credentials"

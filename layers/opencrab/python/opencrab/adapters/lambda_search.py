@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from opencrab.adapters.aws_client import AWS_ERRORS, unavailable_error
+from opencrab.adapters.aws_client import AWS_ERRORS, aws_unavailable_error
 from opencrab.domain.errors import Invalid, OpenCrabError, Unavailable
 from opencrab.domain.text.query import LONGEST_QUESTION
 from opencrab.domain.value import Identifier
@@ -61,7 +61,7 @@ class LambdaSearch:
             content = answer["Payload"].read()
         except AWS_ERRORS as error:
             what = f"function {self._function_name!r}"
-            raise unavailable_error(what, error, permissions="lambda:InvokeFunction") from error
+            raise aws_unavailable_error(what, error, permissions="lambda:InvokeFunction") from error
         if "FunctionError" in answer:
             raise self._silent("failed", "read its log")
         try:

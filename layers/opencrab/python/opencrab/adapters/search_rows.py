@@ -36,7 +36,7 @@ from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.feed import FactTold, FeedEntry
 from opencrab.ports.conversation.sessions import Sessions
 from opencrab.ports.documents import Documents
-from opencrab.ports.paging import all_of, paginate
+from opencrab.ports.paging import all_pages, paginate
 from opencrab.ports.turn.journal import Journal
 from opencrab.ports.usage.ledger import UsageLedger
 
@@ -292,7 +292,7 @@ class SearchRowReader:
         if len(refs) <= _ONE_BY_ONE:
             found = (self._facts.get(agent_id, kind, ref) for ref in refs)
             return (fact for fact in found if fact is not None)
-        return (fact for fact in all_of(self._facts, agent_id, kind) if fact.id in refs)
+        return (fact for fact in all_pages(self._facts, agent_id, kind) if fact.id in refs)
 
 
 def row_of_fact(fact: Document) -> SearchRow | None:
@@ -309,7 +309,7 @@ def _rows(facts: Iterable[Document]) -> tuple[SearchRow, ...]:
     return tuple(row for row in map(row_of_fact, facts) if row is not None)
 
 
-def ref_of(kind: str, fact_id: str) -> str:
+def search_row_ref(kind: str, fact_id: str) -> str:
     """How rows name a fact of one of the KEPT kinds."""
     return f"S{int(fact_id[1:])}" if kind == SUMMARY else fact_id
 
@@ -347,6 +347,6 @@ def search_row_micros(at: datetime) -> int:
     return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
 
 
-def time_of(microseconds: int) -> datetime:
+def search_row_time(microseconds: int) -> datetime:
     """The time, in UTC."""
     return _EPOCH + microseconds * _MICROSECOND

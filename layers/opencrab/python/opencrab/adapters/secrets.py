@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 
 from opencrab.adapters.aws_client import (
     AWS_ERRORS,
+    aws_error_code,
     aws_service_client,
-    error_code,
-    is_forbidden,
-    unavailable_error,
+    aws_unavailable_error,
+    is_aws_forbidden,
 )
 from opencrab.domain.access.secret import require_secret
 from opencrab.domain.errors import Invalid, OpenCrabError, Unavailable
@@ -44,7 +44,7 @@ _SSM = "ssm:"
 _SECRETS_MANAGER = "secretsmanager:"
 
 
-def secrets_from(
+def secret_store_from_settings(
     place: str, clock: Clock, open_client: Callable[[str], Any] = aws_service_client
 ) -> Secrets:
     """The secrets of a place: `ssm:/path/`, or `secretsmanager:` and a name or ARN."""
@@ -250,8 +250,8 @@ def _call_aws(ask: Callable[[], T], place: str, permission: str, *, deed: str = 
 
 def _translate_error(error: Exception, place: str, permission: str, deed: str) -> OpenCrabError:
     """Whatever it is, an operator can mend it, so that work waits; nobody else is told more."""
-    code = error_code(error)
-    if is_forbidden(error):
+    code = aws_error_code(error)
+    if is_aws_forbidden(error):
         return Unavailable(
             f"the secrets {place!r} may not be {deed}",
             cure=f"allow {permission} on it to the function's role",
@@ -265,4 +265,4 @@ def _translate_error(error: Exception, place: str, permission: str, deed: str) -
             f"{place!r} rejected the secret: {code}",
             cure="if a parameter of this name is not a SecureString, delete it and try again",
         )
-    return unavailable_error(f"secret store {place!r}", error, permissions=permission)
+    return aws_unavailable_error(f"secret store {place!r}", error, permissions=permission)

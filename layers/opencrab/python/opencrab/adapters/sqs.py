@@ -13,7 +13,12 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from opencrab.adapters.aws_client import AWS_ERRORS, aws_error_text, error_code, unavailable_error
+from opencrab.adapters.aws_client import (
+    AWS_ERRORS,
+    aws_error_code,
+    aws_error_text,
+    aws_unavailable_error,
+)
 from opencrab.domain.errors import Invalid, OpenCrabError, TooLarge, Unavailable
 from opencrab.ports.turn.queue import Delivery, check_delay
 
@@ -236,14 +241,14 @@ def _check(body: str, url: str) -> None:
 
 def _is_gone(error: Exception) -> bool:
     """Whether a receipt counts no more: unknown, spent, or its visibility has ended."""
-    return error_code(error) in _GONE or "parameter ReceiptHandle is invalid" in aws_error_text(
+    return aws_error_code(error) in _GONE or "parameter ReceiptHandle is invalid" in aws_error_text(
         error
     )
 
 
 def _translate_error(error: Exception, url: str, permission: str) -> OpenCrabError:
     what = f"the queue {_name(url)!r}"
-    code, text = error_code(error), aws_error_text(error)
+    code, text = aws_error_code(error), aws_error_text(error)
     if "must be shorter than" in text:
         return TooLarge(f"a message is too large for {what}", cure="send less than 1 MiB")
     if code == "InvalidMessageContents":
@@ -255,7 +260,7 @@ def _translate_error(error: Exception, url: str, permission: str) -> OpenCrabErr
         return Unavailable(
             f"{what} does not exist", cure="deploy the stack again, or correct the queue's URL"
         )
-    return unavailable_error(what, error, permissions=permission)
+    return aws_unavailable_error(what, error, permissions=permission)
 
 
 def _name(url: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ConnectionClosedError
 
-from opencrab.adapters.aws_client import AWS_ERRORS, error_code, unavailable_error
+from opencrab.adapters.aws_client import AWS_ERRORS, aws_error_code, aws_unavailable_error
 from opencrab.domain.errors import NotFound
 
 SECONDS = 3.0
@@ -27,16 +27,18 @@ class ApiGatewayPush:
         try:
             self._post(connection_id, text.encode())
         except AWS_ERRORS as error:
-            if error_code(error) in _GONE:
+            if aws_error_code(error) in _GONE:
                 raise NotFound("the connection is closed") from error
-            raise unavailable_error("a connection", error, permissions=_PERMISSIONS) from error
+            raise aws_unavailable_error("a connection", error, permissions=_PERMISSIONS) from error
 
     def cut(self, connection_id: str) -> None:
         try:
             self._client.delete_connection(ConnectionId=connection_id)
         except AWS_ERRORS as error:
-            if error_code(error) not in _GONE:
-                raise unavailable_error("a connection", error, permissions=_PERMISSIONS) from error
+            if aws_error_code(error) not in _GONE:
+                raise aws_unavailable_error(
+                    "a connection", error, permissions=_PERMISSIONS
+                ) from error
 
     def _post(self, connection_id: str, text: bytes) -> None:
         try:

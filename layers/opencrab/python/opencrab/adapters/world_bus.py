@@ -9,7 +9,7 @@ import binascii
 import json
 from typing import Any
 
-from opencrab.adapters.aws_client import AWS_ERRORS, unavailable_error
+from opencrab.adapters.aws_client import AWS_ERRORS, aws_unavailable_error
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.world.binding import ENVELOPE_BYTES, WorldEnvelope
 
@@ -30,13 +30,13 @@ class EventBridgeBus:
         entry = {
             "Source": SOURCE,
             "DetailType": DETAIL_TYPE,
-            "Detail": json.dumps(detail_of(raw, envelope), separators=(",", ":")),
+            "Detail": json.dumps(world_event_detail(raw, envelope), separators=(",", ":")),
             "EventBusName": self._bus,
         }
         try:
             answer = self._client.put_events(Entries=[entry])
         except AWS_ERRORS as error:
-            raise unavailable_error(
+            raise aws_unavailable_error(
                 f"world event bus {self._bus!r}", error, permissions="events:PutEvents"
             ) from error
         if answer.get("FailedEntryCount"):
@@ -44,7 +44,7 @@ class EventBridgeBus:
             raise Unavailable(f"the world event bus rejected the message: {code[:100]}")
 
 
-def detail_of(raw: bytes, envelope: WorldEnvelope) -> dict[str, Any]:
+def world_event_detail(raw: bytes, envelope: WorldEnvelope) -> dict[str, Any]:
     """What an event tells of an envelope."""
     return {
         "v": 1,

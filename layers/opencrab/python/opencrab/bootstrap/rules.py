@@ -5,7 +5,12 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from opencrab.domain.agents.heartbeat import LONGEST_SECONDS, SHORTEST_SECONDS, is_prime, prime_from
+from opencrab.domain.agents.heartbeat import (
+    LONGEST_SECONDS,
+    SHORTEST_SECONDS,
+    is_prime_heartbeat_interval,
+    prime_heartbeat_interval,
+)
 from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.errors import Invalid
 from opencrab.domain.learning.settings import TrialSettings
@@ -56,12 +61,14 @@ def rules_of(configured: Settings) -> Rules:
 def _interval(configured: Settings) -> int:
     name = "agent.heartbeat_interval_secs"
     seconds = int(configured.get(name))
-    if not SHORTEST_SECONDS <= seconds <= LONGEST_SECONDS or not is_prime(seconds):
+    if not SHORTEST_SECONDS <= seconds <= LONGEST_SECONDS or not is_prime_heartbeat_interval(
+        seconds
+    ):
         raise Invalid(
             f"{name} must be a prime number from {SHORTEST_SECONDS} to {LONGEST_SECONDS:,}, "
             f"not {seconds}",
             field=name,
-            cure=f"take {prime_from(max(seconds, SHORTEST_SECONDS))}",
+            cure=f"take {prime_heartbeat_interval(max(seconds, SHORTEST_SECONDS))}",
         )
     return seconds
 
@@ -90,7 +97,7 @@ def _whole(configured: Settings, name: str, least: int, most: int) -> int:
     return number
 
 
-def budget_of(configured: Limits, changes: Mapping[str, MicroUsd]) -> dict[str, Any]:
+def budget_limits_of(configured: Limits, changes: Mapping[str, MicroUsd]) -> dict[str, Any]:
     """The limits in force as the setup shows them: named and counted like section `budget`.
 
     None is no limit. `changed` names those that were set at run time: settings do not touch them.

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from opencrab.settings import Settings
 
 
-def local_talk(configured: "Settings", runtime: "Runtime") -> "LocalTalk | None":
+def local_websocket(configured: "Settings", runtime: "Runtime") -> "LocalTalk | None":
     """Conversations with this process; None where they are switched off."""
-    from opencrab.gateways.websocket.authentication import origins_of
+    from opencrab.gateways.websocket.authentication import allowed_origins
     from opencrab.gateways.websocket.conversation import LocalTalk
 
     if runtime.home.feed is None or not configured.get("gateway.websocket.enabled"):
         return None
-    origins = origins_of(configured.get("gateway.websocket.origins"))
+    origins = allowed_origins(configured.get("gateway.websocket.origins"))
     return LocalTalk(runtime, runtime.home.feed, origins)
 
 
@@ -30,7 +30,7 @@ def websocket_handler() -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
     from opencrab.adapters.websocket_push import SECONDS, ApiGatewayPush
     from opencrab.bootstrap.aws.environment import aws_setting, lambda_log
     from opencrab.bootstrap.aws.functions import message_admission
-    from opencrab.gateways.websocket.authentication import origins_of
+    from opencrab.gateways.websocket.authentication import allowed_origins
     from opencrab.gateways.websocket.aws import Gateway
 
     configured = settings.load_settings({})
@@ -39,6 +39,6 @@ def websocket_handler() -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
     client = Deferred(
         "apigatewaymanagementapi", read_seconds=SECONDS, attempts=1, endpoint_url=endpoint
     )
-    origins = origins_of(configured.get("gateway.websocket.origins"))
+    origins = allowed_origins(configured.get("gateway.websocket.origins"))
     runtime = message_admission(configured, SystemClock())
     return Gateway(runtime, ApiGatewayPush(client), origins, stream_entries)

@@ -8,7 +8,7 @@ from opencrab.ports.texts import Texts
 _SENTENCES = Texts(__file__, "sentences")
 
 
-def phrase(key: str, language: Language, **facts: object) -> str:
+def system_phrase(key: str, language: Language, **facts: object) -> str:
     """A sentence in the agent's language."""
     return _SENTENCES[key][language].format(**facts)
 
@@ -19,7 +19,7 @@ _FAULTS = Texts(__file__, "faults")
 def failure_phrase(why: str, language: Language, fault: Fault | None = None) -> str:
     """Says that an answer failed; why, in English, where nothing shorter says it."""
     says = {} if fault is None else _FAULTS[fault]
-    return phrase("failed", language, why=says.get(language, why))
+    return system_phrase("failed", language, why=says.get(language, why))
 
 
 _BUDGETS = Texts(__file__, "budgets")
@@ -49,7 +49,7 @@ def budget_phrase(
         cures.append(_raise_command(kind, language, limits, own_day, drawn))
     elif not cures:
         cures = [_CURES["owner"][language]]
-    return phrase("budget", language, what=what, cure=" ".join(cures))
+    return system_phrase("budget", language, what=what, cure=" ".join(cures))
 
 
 def _raise_command(

@@ -6,7 +6,7 @@ from typing import Any
 
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, Refused, Unavailable
-from opencrab.domain.world.binding import WORLD, WorldBinding, WorldEnvelope, private_key_name
+from opencrab.domain.world.binding import WORLD, WorldBinding, WorldEnvelope, world_private_key_name
 from opencrab.domain.world.catalogue import outbound_message_by_name
 from opencrab.ports.documents import Documents
 from opencrab.ports.world import WorldLink
@@ -81,7 +81,7 @@ class WorldOutbox:
 
     def _private_key(self, world: WorldBinding) -> str:
         """A key that was made a moment ago may not have been read yet."""
-        name, secrets = private_key_name(world.key_id), self._link.secrets
+        name, secrets = world_private_key_name(world.key_id), self._link.secrets
         found = secrets.get(name)
         if found is None:
             secrets.forget()

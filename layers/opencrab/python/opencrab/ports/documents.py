@@ -50,7 +50,7 @@ class Documents(Protocol):
         """
 
 
-def stale_write(fact: Document) -> Changed:
+def stale_document_error(fact: Document) -> Changed:
     """A fact is stored in another version than the one that a write expected."""
     return Changed(
         f"{fact.kind} {fact.id!r} of {fact.owner!r} was changed concurrently",

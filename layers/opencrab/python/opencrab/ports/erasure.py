@@ -42,7 +42,7 @@ class Eraser(Protocol):
         """Leave no byte of it in the medium itself, as far as that is in this store's hands."""
 
 
-def not_ended(turn: Turn) -> Conflict:
+def erasure_not_ended(turn: Turn) -> Conflict:
     """A turn that still runs or waits would write again what is erased."""
     return Conflict(
         f"turn {turn.id!r} has not ended: it is {turn.status.value}",

@@ -21,7 +21,7 @@ class StoredEvidence:
     as_of: str
 
 
-def load_known(facts: Documents, agent_id: str) -> StoredEvidence:
+def load_learning_data(facts: Documents, agent_id: str) -> StoredEvidence:
     """What is known of how an agent's turns went: one read."""
     stored = {fact.id: fact for fact in facts.page(agent_id, EVIDENCE, limit=_DAYS)}
     standing = stored.pop(STANDING).read(ClosedEvidence) if STANDING in stored else ClosedEvidence()

@@ -33,6 +33,6 @@ def paginate(
         after = key(page[-1])
 
 
-def all_of(facts: Documents, owner: str, kind: str, *, after: str = "") -> Iterator[Document]:
+def all_pages(facts: Documents, owner: str, kind: str, *, after: str = "") -> Iterator[Document]:
     """Every fact of a kind that an owner keeps, or those after an id."""
     return paginate(facts.page, owner, kind, after=after)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.dynamodb.conversation.line import from_item, number_lines, to_item
-from opencrab.adapters.dynamodb.home import Stores, stores_on
-from opencrab.adapters.dynamodb.item import to_microseconds
+from opencrab.adapters.dynamodb.conversation.line import from_item, number_session_lines, to_item
+from opencrab.adapters.dynamodb.home import Stores, dynamodb_stores
+from opencrab.adapters.dynamodb.item import to_item_microseconds
 from opencrab.adapters.dynamodb.table import Dispatch
 from opencrab.domain.conversation.message import Audience, LineKind
 from tests.contract.example import ENGLISH, JAPANESE, NOW, admission, line, session, turn
@@ -43,7 +43,7 @@ def replica(dynamo: Dynamo) -> Replica:
 @pytest.fixture
 def stores(dynamo: Dynamo, replica: Replica) -> Stores:
     """The stores of a process that reads from the replica, with an empty session."""
-    opened = stores_on(dynamo.behind(replica))
+    opened = dynamodb_stores(dynamo.behind(replica))
     opened.sessions.create(session())
     return opened
 
@@ -79,7 +79,7 @@ def test_a_process_that_saw_nothing_does_not_trust_a_replica(
     dynamo: Dynamo, stores: Stores, replica: Replica
 ) -> None:
     say(stores, 1, 2)
-    newcomer = stores_on(dynamo.behind(replica))
+    newcomer = dynamodb_stores(dynamo.behind(replica))
     replica.lines = 1
     assert newest(newcomer) == [2, 1]
     assert replica.reads[-1]
@@ -127,7 +127,7 @@ def test_any_line_comes_back_exactly(sequence: int, **fields: Any) -> None:
 
 
 def test_lines_are_numbered_after_the_last_one_and_know_what_they_answer() -> None:
-    first, second = number_lines([line(), line(ENGLISH, group_line=2)], last=41)
+    first, second = number_session_lines([line(), line(ENGLISH, group_line=2)], last=41)
     assert (first.sequence, first.group_line) == (42, 42)
     assert (second.sequence, second.group_line) == (43, 2)
 
@@ -135,4 +135,4 @@ def test_lines_are_numbered_after_the_last_one_and_know_what_they_answer() -> No
 def test_lines_never_expire() -> None:
     item = to_item(line(sequence=1))
     assert "ttl" not in item
-    assert str(to_microseconds(NOW)) not in item["body"]["S"]
+    assert str(to_item_microseconds(NOW)) not in item["body"]["S"]

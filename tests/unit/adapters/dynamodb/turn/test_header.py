@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.dynamodb.item import Item
-from opencrab.adapters.dynamodb.turn.header import SCHEMA, from_item, sweep_time, to_item
+from opencrab.adapters.dynamodb.turn.header import SCHEMA, from_item, to_item, turn_sweep_time
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.conversation.message import Channel
 from opencrab.domain.errors import Unavailable
@@ -98,7 +98,7 @@ def test_the_sweep_looks_early_and_never_late() -> None:
         at = later(seconds)
         assert (
             timedelta()
-            <= at - NOW - timedelta(microseconds=sweep_time(at) - sweep_time(NOW))
+            <= at - NOW - timedelta(microseconds=turn_sweep_time(at) - turn_sweep_time(NOW))
             < (timedelta(minutes=5))
         )
 

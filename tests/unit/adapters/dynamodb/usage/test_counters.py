@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.dynamodb.item import Item, time_to_live, to_attribute
+from opencrab.adapters.dynamodb.item import Item, item_time_to_live, to_attribute
 from opencrab.adapters.dynamodb.table import PATIENT_PAUSES, PAUSES, put_item
 from opencrab.adapters.dynamodb.usage.counters import SHARDS, DynamoTallies
 from opencrab.adapters.dynamodb.usage.ledger import JUDGING, DynamoUsage, to_item
@@ -17,7 +17,7 @@ from opencrab.domain.usage.counters import (
     ACTIVE_KEPT,
     KEPT,
     DailyTally,
-    merge_tallies,
+    merge_usage_tallies,
     tally_of_call,
 )
 from opencrab.domain.usage.ledger import Judgement, UsageRow
@@ -54,7 +54,7 @@ def test_turns_count_in_different_items_and_each_call_in_one(dynamo: Dynamo) -> 
         keys = [write["Update"]["Key"]["pk"]["S"] for write in writes if "Update" in write]
         assert keys.count("TALLY#hana") == 1
     assert 1 < len(counters(dynamo)) <= SHARDS
-    assert told(dynamo) == merge_tallies(map(tally_of_call, rows))
+    assert told(dynamo) == merge_usage_tallies(map(tally_of_call, rows))
     assert len(told(dynamo)) == 1
 
 
@@ -62,10 +62,10 @@ def test_what_was_counted_expires_long_after_the_last_call(dynamo: Dynamo) -> No
     dynamo.stores.sessions.create(session())
     dynamo.stores.journal.commit(step(running(dynamo), usage=(usage_row(1),), at=NOW))
     (item,) = counters(dynamo)
-    assert item["ttl"] == to_attribute(time_to_live(NOW + KEPT))
+    assert item["ttl"] == to_attribute(item_time_to_live(NOW + KEPT))
     active = dynamo.table.get(f"ACTIVE#{DAY}", "hana")
     assert active is not None
-    assert active["ttl"] == to_attribute(time_to_live(NOW + ACTIVE_KEPT))
+    assert active["ttl"] == to_attribute(item_time_to_live(NOW + ACTIVE_KEPT))
 
 
 def test_a_paid_answer_is_kept_however_often_others_count_at_the_same_time(dynamo: Dynamo) -> None:

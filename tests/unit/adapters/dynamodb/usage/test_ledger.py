@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from opencrab.adapters.dynamodb.home import stores_on
+from opencrab.adapters.dynamodb.home import dynamodb_stores
 from opencrab.adapters.dynamodb.usage.ledger import DynamoUsage, from_item, to_item
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Unavailable
@@ -70,7 +70,7 @@ def test_a_page_of_this_month_is_one_question(dynamo: Dynamo) -> None:
 
 def test_months_are_walked_back_to_the_agents_first(dynamo: Dynamo) -> None:
     born = datetime(2030, 10, 15, tzinfo=UTC)
-    stores_on(dynamo.table).agents.create(profile(created_at=born))
+    dynamodb_stores(dynamo.table).agents.create(profile(created_at=born))
     first = usage_row(1, at=born + timedelta(hours=1))
     kept(dynamo, first)
     old = ledger(dynamo, datetime(2031, 2, 15, tzinfo=UTC))
@@ -85,7 +85,7 @@ def test_months_are_walked_up_from_the_agents_first_as_far_as_rows_are_wanted(
     dynamo: Dynamo,
 ) -> None:
     born = datetime(2030, 10, 15, tzinfo=UTC)
-    stores_on(dynamo.table).agents.create(profile(created_at=born))
+    dynamodb_stores(dynamo.table).agents.create(profile(created_at=born))
     first, second = usage_row(1, at=born), usage_row(2, at=born + timedelta(days=40))
     kept(dynamo, first, second)
     old = ledger(dynamo, datetime(2031, 2, 15, tzinfo=UTC))

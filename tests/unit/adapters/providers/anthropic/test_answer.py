@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.anthropic.answer import from_wire
+from opencrab.adapters.providers.anthropic.answer import anthropic_answer
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -55,13 +55,13 @@ def _said(text: str) -> dict[str, Any]:
 
 
 def _read(*blocks: Any, **more: Any) -> ModelAnswer:
-    return from_wire(_message(*blocks, **more), PARTY)
+    return anthropic_answer(_message(*blocks, **more), PARTY)
 
 
 @given(anything | likely)
 def test_any_json_becomes_an_answer_or_unanswered(body: Any) -> None:
     try:
-        answer = from_wire(body, PARTY)
+        answer = anthropic_answer(body, PARTY)
     except ModelCallFailed as error:
         error.message.encode()
         return
@@ -170,14 +170,14 @@ def test_an_answer_for_which_the_context_had_no_room_is_too_long_and_billed() ->
 def test_an_error_in_place_of_a_message_is_that_error() -> None:
     body = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     with pytest.raises(ModelCallFailed, match="Overloaded") as caught:
-        from_wire(body, PARTY)
+        anthropic_answer(body, PARTY)
     assert caught.value.fault is Fault.OVERLOADED
 
 
 @pytest.mark.parametrize("body", [None, [], "はい", {}, {"content": None}, {"content": {"a": 1}}])
 def test_what_is_no_message_is_nonsense(body: Any) -> None:
     with pytest.raises(ModelCallFailed) as caught:
-        from_wire(body, PARTY)
+        anthropic_answer(body, PARTY)
     assert caught.value.fault is Fault.NONSENSE
 
 

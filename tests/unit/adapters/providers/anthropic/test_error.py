@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.anthropic.error import anthropic_error, told_failure
+from opencrab.adapters.providers.anthropic.error import anthropic_error, anthropic_stream_error
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault
@@ -126,12 +126,12 @@ def test_names_with_braces_are_told_as_they_are() -> None:
     ],
 )
 def test_an_error_that_came_with_status_200_is_sorted_by_its_kind(kind: str, fault: Fault) -> None:
-    assert told_failure(_error(kind), PARTY).fault is fault
+    assert anthropic_stream_error(_error(kind), PARTY).fault is fault
 
 
 def test_an_error_of_llama_cpp_with_status_200_is_sorted_by_its_code() -> None:
     body = {"error": {"code": 400, "message": "no", "type": "odd"}}
-    assert told_failure(body, PARTY).fault is Fault.BAD_REQUEST
+    assert anthropic_stream_error(body, PARTY).fault is Fault.BAD_REQUEST
 
 
 def test_quoted_errors_of_anthropic_are_sorted(wire: Path) -> None:

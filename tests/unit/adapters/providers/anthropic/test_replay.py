@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.providers.anthropic.replay import (
-    is_append_only,
+    anthropic_tool_name,
+    is_append_only_history,
     replay_blocks,
     replayed_blocks,
-    wire_name,
 )
 from opencrab.domain.turn.record import ActionCall
 from opencrab.ports.models.model import ChatMessage
@@ -32,7 +32,7 @@ USE = {"type": "tool_use", "id": "toolu_1", "name": "ws_read", "input": {}, "cal
     ],
 )
 def test_a_version_has_a_hyphen_at_anthropic(ours: str, theirs: str) -> None:
-    assert wire_name(ours) == theirs
+    assert anthropic_tool_name(ours) == theirs
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_version_has_a_hyphen_at_anthropic(ours: str, theirs: str) -> None:
 def test_newer_models_bind_their_thoughts_to_all_that_came_before(
     model: str, *, bound: bool
 ) -> None:
-    assert is_append_only(model) is bound
+    assert is_append_only_history(model) is bound
     assert (replayed_blocks([SIGNED, USE], model) is None) is bound
 
 

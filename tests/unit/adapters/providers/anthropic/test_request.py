@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.anthropic.request import to_wire
+from opencrab.adapters.providers.anthropic.request import anthropic_request
 from opencrab.domain.turn.record import ActionCall
 from opencrab.ports.models.model import (
     ActionSchema,
@@ -48,7 +48,7 @@ def _request(*turns: ChatMessage | CallReturn, **changes: Any) -> ChatRequest:
 def _body(
     *turns: ChatMessage | CallReturn, info: ModelInfo = INFO, **changes: Any
 ) -> dict[str, Any]:
-    return to_wire(_request(*turns, **changes), info, stream=True)
+    return anthropic_request(_request(*turns, **changes), info, stream=True)
 
 
 def _said(text: str = "", **changes: Any) -> ChatMessage:
@@ -193,7 +193,7 @@ def test_any_conversation_alternates_and_has_a_result_for_each_call(
     vision: bool,
 ) -> None:
     info = ModelInfo(name="anthropic:x", functions=functions, vision=vision)
-    body = to_wire(_request(turns=conversation), info, stream=True)
+    body = anthropic_request(_request(turns=conversation), info, stream=True)
     messages_schema.validate(body)
     _follows_the_rules(body)
 
@@ -386,7 +386,7 @@ def test_images_come_before_the_words_about_them_and_only_where_they_can_be_seen
 
 def test_the_same_request_is_the_same_body_and_leaves_the_request_as_it_was() -> None:
     request = _request(_user("a"), _said("b"), _user("c"))
-    first = json.dumps(to_wire(request, INFO, stream=False))
-    assert json.dumps(to_wire(request, INFO, stream=False)) == first
+    first = json.dumps(anthropic_request(request, INFO, stream=False))
+    assert json.dumps(anthropic_request(request, INFO, stream=False)) == first
     assert "cache_control" not in READ.model_dump_json()
     assert "stream" not in json.loads(first)

@@ -3,7 +3,7 @@
 import pytest
 
 from opencrab.adapters.providers.catalogue.configuration import ProviderSettings
-from opencrab.adapters.providers.catalogue.connection import address_of
+from opencrab.adapters.providers.catalogue.connection import address_of_provider
 from opencrab.domain.errors import Invalid
 from tests.unit.adapters.providers.installed import (
     SETTINGS,
@@ -79,4 +79,4 @@ def test_an_unsafe_address_is_refused_before_anything_is_sent() -> None:
     ],
 )
 def test_each_kind_is_asked_below_its_own_path(kind: str, base_url: str, address: str) -> None:
-    assert address_of(ProviderSettings("p", kind, base_url)) == address
+    assert address_of_provider(ProviderSettings("p", kind, base_url)) == address

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.catalogue.prices import newest_prices, read_list
+from opencrab.adapters.providers.catalogue.prices import newest_prices, read_price_list
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.money.budget import Price
 from tests.unit.adapters.providers.fake import Replying
@@ -30,7 +30,7 @@ def price(input_usd: float, output_usd: float, cached: float | None = None) -> P
 
 
 def only(document: Any) -> Price | None:
-    listed = read_list(document, TODAY)
+    listed = read_price_list(document, TODAY)
     return next(iter(listed.values())).price() if listed else None
 
 
@@ -45,7 +45,7 @@ def test_a_plain_entry_is_taken_as_it_is() -> None:
         context_window=400_000,
         match={"or": [{"equals": "m"}, {"equals": "m-2026"}, {"starts_with": "x"}]},
     )
-    entry = read_list(document, TODAY)["openai:m"]
+    entry = read_price_list(document, TODAY)["openai:m"]
     assert entry.price() == price(1.75, 14, 0.175)
     assert (entry.context, entry.also) == (400_000, ("m-2026",))
 
@@ -58,7 +58,7 @@ def test_tiers_keep_the_lower_price_and_tell_how_far_it_is_true() -> None:
         },
         provider="anthropic",
     )
-    entry = read_list(document, TODAY)["anthropic:m"]
+    entry = read_price_list(document, TODAY)["anthropic:m"]
     assert (entry.price(), entry.max_input_tokens) == (price(3, 15), 200_000)
     assert entry.price(200_001) == price(6, 15)
 
@@ -80,7 +80,7 @@ def test_the_last_price_that_has_begun_holds(today: date, usd: int) -> None:
             },
         ]
     )
-    assert read_list(document, today)["openai:m"].price() == price(usd, usd)
+    assert read_price_list(document, today)["openai:m"].price() == price(usd, usd)
 
 
 def test_a_price_that_depends_on_the_hour_is_the_dearest() -> None:
@@ -144,8 +144,8 @@ def test_an_entry_without_a_true_price_is_left_out(prices: Any) -> None:
     )
 )
 def test_nonsense_is_an_empty_list_and_no_error(document: Any) -> None:
-    read_list(document, TODAY)
-    read_list(
+    read_price_list(document, TODAY)
+    read_price_list(
         [{"id": "openai", "models": [{"id": "m", "match": document, "prices": document}]}], TODAY
     )
 

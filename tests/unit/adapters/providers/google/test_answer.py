@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.providers.google.answer import answer_of
 from opencrab.adapters.providers.google.endpoint import GoogleWire
-from opencrab.adapters.providers.wire.lenient import parse_json_body
+from opencrab.adapters.providers.wire.lenient import parse_provider_json
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import ModelAnswer
@@ -87,7 +87,7 @@ def test_arguments_that_are_none_are_kept_as_text(arguments: Any) -> None:
 
 def test_half_an_emoji_is_replaced() -> None:
     answer = answer_of(
-        parse_json_body(b'{"candidates":[{"content":{"parts":[{"text":"\\ud83e"}]}}]}'), PARTY
+        parse_provider_json(b'{"candidates":[{"content":{"parts":[{"text":"\\ud83e"}]}}]}'), PARTY
     )
     assert answer.text == "\ufffd"
 
@@ -220,7 +220,7 @@ def _published(wire: Path, name: str) -> ModelAnswer:
     if name.endswith(".txt"):
         # Two of these files were saved without the blank line that ends a frame.
         return read_stream(WIRE, [body, b"\r\n\r\n"])
-    return answer_of(parse_json_body(body), PARTY)
+    return answer_of(parse_provider_json(body), PARTY)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.google.error import failure_of, failure_of_reply
+from opencrab.adapters.providers.google.error import google_error_of_body, google_error_of_reply
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault
@@ -67,30 +67,30 @@ EXHAUSTED = "RESOURCE_EXHAUSTED"
     ],
 )  # fmt: skip
 def test_an_error_is_sorted_by_what_to_do_about_it(reply: Reply, fault: Fault) -> None:
-    assert failure_of_reply(reply, PARTY).fault is fault
+    assert google_error_of_reply(reply, PARTY).fault is fault
 
 
 def test_the_time_to_wait_is_in_the_body_or_in_a_header() -> None:
     told = _reply(429, "Quota", EXHAUSTED, _quota(MINUTE), RETRY)
-    assert failure_of_reply(told, PARTY).retry_after_seconds == 34.4
+    assert google_error_of_reply(told, PARTY).retry_after_seconds == 34.4
     headed = _reply(503, "", "UNAVAILABLE", retry_after="7")
-    assert failure_of_reply(headed, PARTY).retry_after_seconds == 7
-    assert failure_of_reply(_reply(429), PARTY).retry_after_seconds is None
+    assert google_error_of_reply(headed, PARTY).retry_after_seconds == 7
+    assert google_error_of_reply(_reply(429), PARTY).retry_after_seconds is None
 
 
 def test_a_refused_key_is_named_by_where_it_is_set() -> None:
-    error = failure_of_reply(_reply(403, "鍵が違う", "PERMISSION_DENIED"), PARTY)
+    error = google_error_of_reply(_reply(403, "鍵が違う", "PERMISSION_DENIED"), PARTY)
     assert error.cure == "check CRAB_API_KEY"
     assert "蟹屋" in error.message
     assert "鍵が違う" in error.message
-    nameless = failure_of_reply(_reply(403), ErrorParty())
+    nameless = google_error_of_reply(_reply(403), ErrorParty())
     assert nameless.cure == "check the api_key of this provider"
 
 
 def test_an_error_without_a_status_is_judged_by_its_own_code_or_name() -> None:
-    assert failure_of({"error": {"code": 503}}, PARTY).fault is Fault.OVERLOADED
-    assert failure_of({"error": {"status": "NOT_FOUND"}}, PARTY).fault is Fault.MODEL_GONE
-    assert failure_of({"error": "ぷつん"}, PARTY).fault is Fault.SERVER_ERROR
+    assert google_error_of_body({"error": {"code": 503}}, PARTY).fault is Fault.OVERLOADED
+    assert google_error_of_body({"error": {"status": "NOT_FOUND"}}, PARTY).fault is Fault.MODEL_GONE
+    assert google_error_of_body({"error": "ぷつん"}, PARTY).fault is Fault.SERVER_ERROR
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_published_errors_are_read(
     wire: Path, name: str, status: int, fault: Fault, seconds: float | None
 ) -> None:
     body = (wire / "cassettes" / "vendor-fixtures" / name).read_bytes()
-    error = failure_of_reply(Reply(status, body), PARTY)
+    error = google_error_of_reply(Reply(status, body), PARTY)
     assert error.fault is fault
     assert error.retry_after_seconds == seconds
 
@@ -122,7 +122,7 @@ def test_quoted_errors_are_read(wire: Path) -> None:
     quoted = json.loads((wire / "cassettes" / "quoted-errors.json").read_text(encoding="utf-8"))
     (case,) = (case for case in quoted["cases"] if case["provider"] == "google")
     reply = Reply(case["status"], json.dumps(case["body"]).encode())
-    assert failure_of_reply(reply, PARTY).fault is Fault.OVERLOADED
+    assert google_error_of_reply(reply, PARTY).fault is Fault.OVERLOADED
 
 
 DETAILS = st.recursive(
@@ -141,7 +141,7 @@ DETAILS = st.recursive(
 
 @given(body=DETAILS, status=st.integers(100, 599))
 def test_any_error_is_sorted(body: Any, status: int) -> None:
-    error = failure_of_reply(Reply(status, json.dumps(body).encode()), PARTY)
+    error = google_error_of_reply(Reply(status, json.dumps(body).encode()), PARTY)
     assert error.fault in Fault
     assert len(error.message) < 1_000
     assert error.message.encode()

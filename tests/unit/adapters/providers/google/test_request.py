@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.google.request import UNSIGNED, body_of
+from opencrab.adapters.providers.google.request import UNSIGNED, google_request_body
 from opencrab.domain.turn.record import ActionCall, ModelAnswer
 from opencrab.ports.models.model import (
     ActionSchema,
@@ -67,7 +67,7 @@ def _request(*turns: ChatMessage | CallReturn, **changes: Any) -> ChatRequest:
 def _body(
     *turns: ChatMessage | CallReturn, info: ModelInfo = INFO, **changes: Any
 ) -> dict[str, Any]:
-    return body_of(_request(*turns, **changes), info)
+    return google_request_body(_request(*turns, **changes), info)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def _body(
 def test_every_kind_of_request_fits_the_published_schema(
     request_: ChatRequest, check: Check
 ) -> None:
-    check(body_of(request_, INFO))
+    check(google_request_body(request_, INFO))
 
 
 def test_the_schema_would_notice_a_field_that_does_not_exist(check: Check) -> None:
@@ -294,7 +294,7 @@ TURNS = st.lists(
 def test_any_conversation_alternates_and_answers_each_call_at_once(
     check: Check, turns: list[ChatMessage | CallReturn], model: str
 ) -> None:
-    body = body_of(_request(turns=tuple(turns), model=model), INFO)
+    body = google_request_body(_request(turns=tuple(turns), model=model), INFO)
     check(body)
     contents = body["contents"]
     assert [content["role"] for content in contents] == [

@@ -14,7 +14,7 @@ from opencrab.adapters.providers.google.endpoint import GoogleWire
 from opencrab.adapters.providers.google.stream import GoogleAssembly
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.framing import stream_frames
-from opencrab.adapters.providers.wire.lenient import parse_json_body
+from opencrab.adapters.providers.wire.lenient import parse_provider_json
 from opencrab.adapters.providers.wire.wire import Endpoint, StreamFrame
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -160,7 +160,9 @@ def test_a_frame_that_is_no_json_is_nonsense(data: str) -> None:
 
 
 def test_a_stream_that_came_as_one_list_is_read_as_well() -> None:
-    chunks = [parse_json_body(event.data.encode()) for event in stream_frames([JAPANESE], "sse")]
+    chunks = [
+        parse_provider_json(event.data.encode()) for event in stream_frames([JAPANESE], "sse")
+    ]
     assert WIRE.from_wire(chunks, PARTY) == _read_or_cut([JAPANESE])
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.ollama.error import failure_of, failure_of_reply
+from opencrab.adapters.providers.ollama.error import ollama_error_of_body, ollama_error_of_reply
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.domain.models.fault import Fault
 from tests.unit.adapters.providers.recorded import PARTY
@@ -42,35 +42,35 @@ def _reply(status: int, error: Any, **headers: str) -> Reply:
     ],
 )  # fmt: skip
 def test_an_error_is_sorted_by_what_to_do_about_it(reply: Reply, fault: Fault) -> None:
-    assert failure_of_reply(reply, PARTY).fault is fault
+    assert ollama_error_of_reply(reply, PARTY).fault is fault
 
 
 def test_a_model_that_is_missing_is_to_be_pulled() -> None:
-    error = failure_of_reply(_reply(404, "model 'crab-1' not found"), PARTY)
+    error = ollama_error_of_reply(_reply(404, "model 'crab-1' not found"), PARTY)
     assert error.cure is not None
     assert "ollama pull crab-1" in error.cure
 
 
 def test_a_wrong_address_is_no_missing_model() -> None:
-    error = failure_of_reply(Reply(404, b"404 page not found"), PARTY)
+    error = ollama_error_of_reply(Reply(404, b"404 page not found"), PARTY)
     assert error.cure is not None
     assert "base_url" in error.cure
 
 
 def test_a_model_without_actions_is_told_so() -> None:
-    error = failure_of_reply(_reply(400, "crab-1 does not support tools"), PARTY)
+    error = ollama_error_of_reply(_reply(400, "crab-1 does not support tools"), PARTY)
     assert "cannot use actions" in error.message
     assert error.cure
 
 
 def test_a_wait_in_a_header_is_obeyed() -> None:
     reply = Reply(429, b'{"error": "slow down"}', {"retry-after": "5"})
-    assert failure_of_reply(reply, PARTY).retry_after_seconds == 5
+    assert ollama_error_of_reply(reply, PARTY).retry_after_seconds == 5
 
 
 def test_an_error_without_a_status_is_judged_by_its_words() -> None:
-    assert failure_of({"error": "unauthorized"}, PARTY).fault is Fault.AUTH
-    assert failure_of({"error": "ぷつん"}, PARTY).fault is Fault.SERVER_ERROR
+    assert ollama_error_of_body({"error": "unauthorized"}, PARTY).fault is Fault.AUTH
+    assert ollama_error_of_body({"error": "ぷつん"}, PARTY).fault is Fault.SERVER_ERROR
 
 
 @given(
@@ -84,7 +84,7 @@ def test_an_error_without_a_status_is_judged_by_its_words() -> None:
     status=st.integers(100, 599),
 )
 def test_any_error_is_sorted(body: Any, status: int) -> None:
-    error = failure_of_reply(Reply(status, json.dumps(body).encode()), PARTY)
+    error = ollama_error_of_reply(Reply(status, json.dumps(body).encode()), PARTY)
     assert error.fault in Fault
     assert len(error.message) < 1_000
     assert error.message.encode()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.openai.answer import REPLAY_BYTES, from_wire
+from opencrab.adapters.providers.openai.answer import REPLAY_BYTES, openai_answer
 from opencrab.adapters.providers.wire.lenient import RAW_BYTES
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -37,18 +37,18 @@ PARTY = ErrorParty("蟹屋", "crab-1", "CRAB_API_KEY")
 
 
 def _said(content: Any, **message: Any) -> ModelAnswer:
-    return from_wire(completion({"content": content, **message}))
+    return openai_answer(completion({"content": content, **message}))
 
 
 def _arguments(arguments: Any) -> Any:
-    (call,) = from_wire(completion(calling("ws_write", arguments))).calls
+    (call,) = openai_answer(completion(calling("ws_write", arguments))).calls
     return call
 
 
 @given(anything | likely)
 def test_any_json_becomes_an_answer_or_unanswered(body: Any) -> None:
     try:
-        answer = from_wire(body)
+        answer = openai_answer(body)
     except ModelCallFailed:
         return
     answer.model_dump_json()
@@ -58,7 +58,7 @@ def test_any_json_becomes_an_answer_or_unanswered(body: Any) -> None:
 def test_any_message_becomes_an_answer_or_unanswered(message: Any, usage: Any, finish: Any) -> None:
     choice = {"message": message, "finish_reason": finish}
     try:
-        answer = from_wire({"choices": [choice], "usage": usage})
+        answer = openai_answer({"choices": [choice], "usage": usage})
     except ModelCallFailed:
         return
     assert ModelAnswer.model_validate_json(answer.model_dump_json()) == answer
@@ -80,13 +80,13 @@ def test_words_arrive_as_they_were_said(text: str) -> None:
 )  # fmt: skip
 def test_a_body_without_a_message_is_nonsense(body: Any) -> None:
     with pytest.raises(ModelCallFailed, match="蟹屋") as caught:
-        from_wire(body, PARTY)
+        openai_answer(body, PARTY)
     assert caught.value.fault is Fault.NONSENSE
 
 
 def test_nonsense_that_was_counted_keeps_its_count() -> None:
     with pytest.raises(ModelCallFailed) as caught:
-        from_wire({"choices": [], "usage": {"prompt_tokens": 7}})
+        openai_answer({"choices": [], "usage": {"prompt_tokens": 7}})
     assert caught.value.usage is not None
     assert caught.value.usage.input_tokens == 7
     assert caught.value.may_be_billed
@@ -106,7 +106,7 @@ def test_an_error_that_came_with_success_is_an_error(error: Any, fault: Fault) -
     choice = {"message": message, "error": error}
     for body in ({"error": error}, completion(message) | {"error": error}, {"choices": [choice]}):
         with pytest.raises(ModelCallFailed) as caught:
-            from_wire(body, PARTY)
+            openai_answer(body, PARTY)
         assert caught.value.fault is fault
         assert caught.value.may_be_billed or "usage" not in body
 
@@ -119,16 +119,16 @@ def _finished(finish: str, message: Any) -> Any:
 
 def test_an_answer_that_was_filtered_before_its_first_word_is_none() -> None:
     with pytest.raises(ModelCallFailed) as caught:
-        from_wire(_finished("content_filter", {"content": None}))
+        openai_answer(_finished("content_filter", {"content": None}))
     assert caught.value.fault is Fault.BLOCKED
     assert caught.value.may_be_billed
-    assert from_wire(_finished("content_filter", {"content": "途中"})).text == "途中"
+    assert openai_answer(_finished("content_filter", {"content": "途中"})).text == "途中"
 
 
 @pytest.mark.parametrize("message", [{"content": None}, {"content": "途中"}, calling("a", "{}")])
 def test_an_answer_that_its_server_lost_is_none_however_much_of_it_came(message: Any) -> None:
     with pytest.raises(ModelCallFailed) as caught:
-        from_wire(_finished("error", message))
+        openai_answer(_finished("error", message))
     assert caught.value.fault is Fault.SERVER_ERROR
     assert caught.value.may_be_billed
 
@@ -150,7 +150,7 @@ def test_the_last_call_of_an_answer_that_was_cut_is_unread_unless_its_text_is_wh
     given_: list[Any] = [{}, arguments]
     entries = [calling("ws_write", each)["tool_calls"][0] for each in given_]
     body = _finished("length", {"content": None, "tool_calls": entries})
-    assert [call.arguments for call in from_wire(body).calls] == [{}, read]
+    assert [call.arguments for call in openai_answer(body).calls] == [{}, read]
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_reasoning_beside_the_words_is_a_thought(field: str) -> None:
 
 def test_words_beside_a_call_are_what_it_was_meant_for() -> None:
     body = completion(calling("ws_read", '{"path":"日記.md"}') | {"content": "日記を読みます"})
-    answer = from_wire(body)
+    answer = openai_answer(body)
     assert answer.text == ""
     assert answer.thought is not None
     assert answer.thought.intent == "日記を読みます"
@@ -247,14 +247,14 @@ def test_half_characters_and_nul_do_not_survive() -> None:
 
 def test_the_older_form_of_a_call_is_understood() -> None:
     older = {"content": None, "function_call": {"name": "ws_list", "arguments": "{}"}}
-    (call,) = from_wire(completion(older)).calls
+    (call,) = openai_answer(completion(older)).calls
     assert (call.id, call.name, call.arguments) == ("c0", "ws_list", {})
 
 
 def test_ids_are_our_own_whatever_the_server_sends() -> None:
     entries = [{"id": "same", "function": {"name": name}} for name in ("a", "b")]
     message = {"tool_calls": [None, *entries, {}]}
-    calls = from_wire(completion(message)).calls
+    calls = openai_answer(completion(message)).calls
     assert [(call.id, call.name) for call in calls] == [("c0", "a"), ("c1", "b")]
 
 
@@ -278,7 +278,7 @@ def test_ids_are_our_own_whatever_the_server_sends() -> None:
 def test_tokens_are_counted_and_nonsense_counts_as_none(
     usage: Any, counted: tuple[int, int, int, int]
 ) -> None:
-    used = from_wire(completion({"content": "ok"}, usage=usage)).usage
+    used = openai_answer(completion({"content": "ok"}, usage=usage)).usage
     found = (used.input_tokens, used.output_tokens, used.cached_tokens, used.reasoning_tokens)
     assert found == counted
 
@@ -286,40 +286,40 @@ def test_tokens_are_counted_and_nonsense_counts_as_none(
 def test_what_was_written_to_a_cache_is_counted_within_the_input() -> None:
     details = {"cached_tokens": 3, "cache_write_tokens": 50}
     usage = {"prompt_tokens": 10, "prompt_tokens_details": details}
-    used = from_wire(completion({"content": "ok"}, usage=usage)).usage
+    used = openai_answer(completion({"content": "ok"}, usage=usage)).usage
     assert (used.cached_tokens, used.cache_write_tokens) == (3, 7)
 
 
 def test_an_answer_that_names_no_model_is_of_the_one_that_was_asked() -> None:
-    assert from_wire(completion({"content": "やあ"}, model=None), PARTY).model == "crab-1"
-    assert from_wire(completion({"content": "やあ"}, model="other"), PARTY).model == "other"
+    assert openai_answer(completion({"content": "やあ"}, model=None), PARTY).model == "crab-1"
+    assert openai_answer(completion({"content": "やあ"}, model="other"), PARTY).model == "other"
 
 
 def test_two_hundred_calls_are_two_hundred_calls() -> None:
     function = {"name": "知らない", "arguments": '{"n": 1}'}
-    calls = from_wire(completion({"tool_calls": [{"function": function}] * 200})).calls
+    calls = openai_answer(completion({"tool_calls": [{"function": function}] * 200})).calls
     assert len({call.id for call in calls}) == 200
     assert {call.name for call in calls} == {"知らない"}
 
 
 def test_five_megabytes_are_an_answer_as_well() -> None:
     text = "蟹は歩く。" * 350_000
-    assert from_wire(completion({"content": text})).text == text
+    assert openai_answer(completion({"content": text})).text == text
 
 
 def test_thoughts_before_a_call_are_kept_for_the_model_that_wants_them_back() -> None:
     thought = {"reasoning_content": "まず読む"}
     calling_ = calling("ws_read", "{}")
-    replay = from_wire(completion(calling_ | thought), PARTY).replay
+    replay = openai_answer(completion(calling_ | thought), PARTY).replay
     assert replay == {"model": "crab-1", "reasoning_content": "まず読む"}
-    assert from_wire(completion({"content": "はい", **thought}), PARTY).replay is None
-    assert from_wire(completion(calling_ | {"reasoning": "まず読む"}), PARTY).replay is None
+    assert openai_answer(completion({"content": "はい", **thought}), PARTY).replay is None
+    assert openai_answer(completion(calling_ | {"reasoning": "まず読む"}), PARTY).replay is None
 
 
 def test_details_of_reasoning_are_kept_with_the_ids_that_they_name() -> None:
     details = [{"type": "reasoning.encrypted", "data": "c2VjcmV0", "id": "call_1"}]
     message = calling("ws_read", "{}") | {"reasoning_details": details}
-    assert from_wire(completion(message), PARTY).replay == {
+    assert openai_answer(completion(message), PARTY).replay == {
         "model": "crab-1",
         "reasoning_details": details,
         "ids": ["call_1"],
@@ -329,4 +329,4 @@ def test_details_of_reasoning_are_kept_with_the_ids_that_they_name() -> None:
 @pytest.mark.parametrize("text", ["x" * REPLAY_BYTES, "half \ud83d", float("nan")])
 def test_what_no_journal_can_keep_is_not_kept(text: Any) -> None:
     message = {"content": "ok", "reasoning_details": [{"type": "reasoning.text", "text": text}]}
-    assert from_wire(completion(message), PARTY).replay is None
+    assert openai_answer(completion(message), PARTY).replay is None

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.openai.error import failure_within, openai_error
+from opencrab.adapters.providers.openai.error import openai_error, openai_error_within
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -73,7 +73,7 @@ def test_the_words_of_an_error_weigh_more_than_its_status(
     status: int, error: Any, fault: Fault
 ) -> None:
     assert _refused(status, error).fault is fault
-    assert failure_within(error, PARTY, usage=NOTHING).fault is fault
+    assert openai_error_within(error, PARTY, usage=NOTHING).fault is fault
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_how_long_to_wait_is_what_the_server_says(
 def test_a_wait_may_be_told_inside_the_error() -> None:
     error = {"message": "slow", "code": 429, "metadata": {"headers": {"Retry-After": "3"}}}
     assert _refused(429, error).retry_after_seconds == 3.0
-    assert failure_within(error, PARTY, usage=NOTHING).retry_after_seconds == 3.0
+    assert openai_error_within(error, PARTY, usage=NOTHING).retry_after_seconds == 3.0
 
 
 @pytest.mark.parametrize(
@@ -150,16 +150,16 @@ def test_a_wait_may_be_told_inside_the_error() -> None:
      ("invalid_request_error", Fault.BAD_REQUEST), (10**40, Fault.SERVER_ERROR)],
 )  # fmt: skip
 def test_an_error_with_status_200_is_judged_by_its_own_code(code: Any, fault: Fault) -> None:
-    error = failure_within({"code": code, "message": "途中で"}, PARTY, usage=NOTHING)
+    error = openai_error_within({"code": code, "message": "途中で"}, PARTY, usage=NOTHING)
     assert error.fault is fault
     assert error.usage is None
 
 
 def test_an_error_after_words_or_counted_tokens_may_be_billed() -> None:
     busy = {"code": 429, "message": "途中で"}
-    assert not failure_within(busy, PARTY, usage=NOTHING).may_be_billed
-    assert failure_within(busy, PARTY, usage=NOTHING, began=True).may_be_billed
-    counted = failure_within(busy, PARTY, usage=Usage(input_tokens=3))
+    assert not openai_error_within(busy, PARTY, usage=NOTHING).may_be_billed
+    assert openai_error_within(busy, PARTY, usage=NOTHING, began=True).may_be_billed
+    counted = openai_error_within(busy, PARTY, usage=Usage(input_tokens=3))
     assert counted.may_be_billed
     assert counted.usage == Usage(input_tokens=3)
 
@@ -223,6 +223,6 @@ errors = st.recursive(
 
 @given(st.integers(100, 599), errors)
 def test_any_error_of_any_status_is_unanswered(status: int, error: Any) -> None:
-    for ours in (_refused(status, error), failure_within(error, PARTY, usage=NOTHING)):
+    for ours in (_refused(status, error), openai_error_within(error, PARTY, usage=NOTHING)):
         assert isinstance(ours, ModelCallFailed)
         ours.message.encode()

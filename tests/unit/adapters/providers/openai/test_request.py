@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.openai.request import to_wire
+from opencrab.adapters.providers.openai.request import openai_request
 from opencrab.domain.turn.record import ActionCall
 from opencrab.ports.models.model import (
     ActionSchema,
@@ -26,7 +26,7 @@ from tests.unit.adapters.providers.recorded import exchanges
 def _body(request: ChatRequest, *, stream: bool = False, **known: Any) -> Any:
     """A body as it goes out, of a model of which this is known."""
     info = ModelInfo(name=f"openai:{request.model}", **{"vision": True, **known})
-    body = to_wire(request, info, stream=stream)
+    body = openai_request(request, info, stream=stream)
     return json.loads(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"))
 
 

@@ -9,10 +9,10 @@ import pytest
 from opencrab.adapters.providers.scripted.script import (
     ScriptedAnswer,
     ScriptedCall,
-    last_words,
+    last_scripted_words,
     load_script,
+    messages_since_last_words,
     scripted_answer,
-    since_last_words,
 )
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Fault
@@ -110,17 +110,20 @@ def test_a_new_question_begins_the_script_again() -> None:
 def test_what_a_person_said_is_told_from_the_facts_around_it() -> None:
     words = ChatMessage("user", "凛 (rin): おはよう", name="rin")
     fact = ChatMessage("user", "It is 9 o'clock.")
-    assert last_words(_request(words, fact)) == "おはよう"
-    assert last_words(_request(fact)) == "It is 9 o'clock."
-    assert last_words(_request()) == ""
-    assert last_words(_request(ChatMessage("user", "a\nb (rin): c", name="rin"))) == "a\nb (rin): c"
+    assert last_scripted_words(_request(words, fact)) == "おはよう"
+    assert last_scripted_words(_request(fact)) == "It is 9 o'clock."
+    assert last_scripted_words(_request()) == ""
+    assert (
+        last_scripted_words(_request(ChatMessage("user", "a\nb (rin): c", name="rin")))
+        == "a\nb (rin): c"
+    )
 
 
 def test_what_happened_since_is_everything_after_a_persons_words() -> None:
     result = CallReturn("c0", "ws_list", "{}")
     turns = (ChatMessage("user", "見て", name="rin"), ChatMessage("assistant", ""), result)
-    assert since_last_words(_request(*turns)) == turns[1:]
-    assert since_last_words(_request(result)) == (result,)
+    assert messages_since_last_words(_request(*turns)) == turns[1:]
+    assert messages_since_last_words(_request(result)) == (result,)
 
 
 @pytest.mark.parametrize("fault", Fault)

@@ -4,7 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.wire.address import checked_base_url, is_private, is_this_machine
+from opencrab.adapters.providers.wire.address import (
+    checked_provider_base_url,
+    is_private_address,
+    is_this_machine,
+)
 from opencrab.domain.errors import Invalid
 from tests.cases import for_each
 
@@ -20,8 +24,8 @@ from tests.cases import for_each
     ],
 )  # fmt: skip
 def test_a_safe_address_is_taken_as_it_is(url: str) -> None:
-    assert checked_base_url(url, provider="openai") == url
-    assert checked_base_url(f"{url}/", provider="openai") == url
+    assert checked_provider_base_url(url, provider="openai") == url
+    assert checked_provider_base_url(f"{url}/", provider="openai") == url
 
 
 @for_each(
@@ -33,7 +37,7 @@ def test_a_safe_address_is_taken_as_it_is(url: str) -> None:
 )  # fmt: skip
 def test_a_key_does_not_travel_in_the_open(url: str) -> None:
     with pytest.raises(Invalid, match="https"):
-        checked_base_url(url, provider="openai")
+        checked_provider_base_url(url, provider="openai")
 
 
 @for_each(
@@ -51,7 +55,7 @@ def test_a_key_does_not_travel_in_the_open(url: str) -> None:
 )  # fmt: skip
 def test_where_clouds_hand_out_credentials_is_refused(url: str) -> None:
     with pytest.raises(Invalid, match="metadata"):
-        checked_base_url(url, provider="openai")
+        checked_provider_base_url(url, provider="openai")
 
 
 @for_each(
@@ -67,9 +71,9 @@ def test_where_clouds_hand_out_credentials_is_refused(url: str) -> None:
 )  # fmt: skip
 def test_a_host_that_a_look_up_may_read_otherwise_is_refused(url: str) -> None:
     with pytest.raises(Invalid):
-        checked_base_url(url, provider="openai")
+        checked_provider_base_url(url, provider="openai")
     try:
-        private = is_private(url) or is_this_machine(url)
+        private = is_private_address(url) or is_this_machine(url)
     except ValueError:
         return
     assert not private
@@ -77,7 +81,7 @@ def test_a_host_that_a_look_up_may_read_otherwise_is_refused(url: str) -> None:
 
 def test_whoever_writes_another_script_is_told_of_punycode() -> None:
     with pytest.raises(Invalid) as caught:
-        checked_base_url("https://例え.jp/v1", provider="openai")
+        checked_provider_base_url("https://例え.jp/v1", provider="openai")
     assert "punycode" in (caught.value.cure or "")
 
 
@@ -87,7 +91,7 @@ def test_whoever_writes_another_script_is_told_of_punycode() -> None:
 )  # fmt: skip
 def test_an_unusual_spelling_of_a_number_is_refused(url: str) -> None:
     with pytest.raises(Invalid, match="no usual IP address"):
-        checked_base_url(url, provider="openai")
+        checked_provider_base_url(url, provider="openai")
 
 
 @for_each(
@@ -102,7 +106,7 @@ def test_an_unusual_spelling_of_a_number_is_refused(url: str) -> None:
 )  # fmt: skip
 def test_what_is_no_address_is_invalid_and_tells_where_it_stands(url: str) -> None:
     with pytest.raises(Invalid) as caught:
-        checked_base_url(url, provider="蟹屋")
+        checked_provider_base_url(url, provider="蟹屋")
     assert caught.value.field == "llm.providers.蟹屋.base_url"
     assert caught.value.cure
     assert "蟹屋" in caught.value.message
@@ -113,17 +117,17 @@ def test_what_is_no_address_is_invalid_and_tells_where_it_stands(url: str) -> No
 def test_any_text_is_an_address_or_invalid(text: str) -> None:
     for url in (text, f"http://{text}", f"https://{text}/v1"):
         try:
-            checked = checked_base_url(url, provider="x")
+            checked = checked_provider_base_url(url, provider="x")
         except Invalid:
             continue
-        assert checked.lower().startswith("https://") or is_private(checked)
+        assert checked.lower().startswith("https://") or is_private_address(checked)
 
 
 @given(st.ip_addresses(v=4))
 def test_plain_http_reaches_no_public_number(address: object) -> None:
     url = f"http://{address}/v1"
     try:
-        checked_base_url(url, provider="x")
+        checked_provider_base_url(url, provider="x")
     except Invalid:
         return
-    assert is_private(url)
+    assert is_private_address(url)

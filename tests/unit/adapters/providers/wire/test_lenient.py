@@ -13,11 +13,11 @@ from opencrab.adapters.providers.wire.lenient import (
     as_mapping,
     as_token_count,
     duration_seconds,
-    json_excerpt,
-    parse_json_body,
-    raw_arguments,
-    read_arguments,
-    retry_after,
+    parse_provider_json,
+    provider_retry_after,
+    raw_tool_arguments,
+    read_tool_arguments,
+    reply_json_excerpt,
 )
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 
@@ -28,13 +28,13 @@ DEEP = "[" * 200_000
     "body", [b'{"a":"\xe8\x9f\xb9"}', b'\xef\xbb\xbf \n{"a":"\xe8\x9f\xb9"}\n']
 )
 def test_a_body_is_read_with_the_white_space_around_it(body: bytes) -> None:
-    assert parse_json_body(body) == {"a": "蟹"}
+    assert parse_provider_json(body) == {"a": "蟹"}
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>503</html>", b'{"a":', DEEP.encode(), b"\xff\xfe"])
 def test_what_is_no_json_is_nonsense_and_shows_its_beginning(body: bytes) -> None:
     with pytest.raises(ModelCallFailed, match="not JSON") as caught:
-        parse_json_body(body)
+        parse_provider_json(body)
     assert caught.value.fault is Fault.NONSENSE
     assert caught.value.may_be_billed
     assert len(caught.value.message) < 300
@@ -43,7 +43,7 @@ def test_what_is_no_json_is_nonsense_and_shows_its_beginning(body: bytes) -> Non
 @given(st.binary())
 def test_any_bytes_are_json_or_unanswered(body: bytes) -> None:
     try:
-        parse_json_body(body)
+        parse_provider_json(body)
     except ModelCallFailed as error:
         assert error.fault is Fault.NONSENSE  # noqa: PT017  - either way is right
 
@@ -72,9 +72,9 @@ def test_a_label_is_short_and_whole() -> None:
 
 
 def test_a_value_is_shown_as_the_beginning_of_its_json() -> None:
-    assert json_excerpt({"a": [1]}) == '{"a": [1]}'
-    assert json_excerpt({1, 2}) == "set"
-    assert len(json_excerpt("x" * 100_000)) == RAW_BYTES
+    assert reply_json_excerpt({"a": [1]}) == '{"a": [1]}'
+    assert reply_json_excerpt({1, 2}) == "set"
+    assert len(reply_json_excerpt("x" * 100_000)) == RAW_BYTES
 
 
 @pytest.mark.parametrize(
@@ -87,14 +87,14 @@ def test_a_value_is_shown_as_the_beginning_of_its_json() -> None:
     ],
 )  # fmt: skip
 def test_arguments_are_read_or_nothing_is(arguments: Any, read: Any) -> None:
-    assert read_arguments(arguments) == read
+    assert read_tool_arguments(arguments) == read
 
 
 def test_unreadable_arguments_are_kept_up_to_a_size() -> None:
-    assert raw_arguments('{"path": "日') == '{"path": "日'
-    assert raw_arguments([1, "a"]) == '[1, "a"]'
-    assert raw_arguments("日" * 5_000) == "日" * (RAW_BYTES // 3)
-    assert raw_arguments("a\ud83d") == "a\ufffd"
+    assert raw_tool_arguments('{"path": "日') == '{"path": "日'
+    assert raw_tool_arguments([1, "a"]) == '[1, "a"]'
+    assert raw_tool_arguments("日" * 5_000) == "日" * (RAW_BYTES // 3)
+    assert raw_tool_arguments("a\ud83d") == "a\ufffd"
 
 
 @pytest.mark.parametrize(
@@ -124,4 +124,4 @@ def test_a_duration_is_read_in_seconds(text: Any, expected: float | None) -> Non
 def test_how_long_to_wait_is_taken_from_the_headers(
     headers: dict[str, str], expected: float | None
 ) -> None:
-    assert retry_after(headers) == expected
+    assert provider_retry_after(headers) == expected

@@ -7,9 +7,9 @@ import pytest
 
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire.refusal import (
-    by_status,
-    key_place,
+    provider_key_place,
     redirect_refusal,
+    refusal_by_status,
     refusal_of,
     vendor_message,
 )
@@ -25,7 +25,7 @@ def _sort(
     wait = body.get("wait") if isinstance(body, dict) else None
     return ModelCallFailed(
         f"{party.provider}: {vendor_message(body)}",
-        by_status(status, {418: Fault.BLOCKED}),
+        refusal_by_status(status, {418: Fault.BLOCKED}),
         billed=billed,
         retry_after_seconds=wait,
     )
@@ -68,7 +68,7 @@ def test_what_was_told_is_one_short_line_and_a_key_has_a_place() -> None:
     assert vendor_message("一行目\n二行目\x00") == "一行目 二行目"
     assert len(vendor_message("長い" * 5_000)) == 500
     assert vendor_message({"蟹": 1}) == json.dumps({"蟹": 1})
-    assert (key_place(PARTY), key_place(ErrorParty())) == (
+    assert (provider_key_place(PARTY), provider_key_place(ErrorParty())) == (
         "CRAB_API_KEY",
         "the api_key of this provider",
     )

@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from opencrab.domain.errors import Invalid, Refused
-from opencrab.gateways.cli.connection.address import DEFAULT_URL, find_address
+from opencrab.gateways.cli.connection.address import DEFAULT_URL, find_server_address
 
 
 @pytest.fixture
@@ -16,19 +16,19 @@ def data(tmp_path: Path) -> Path:
 
 
 def test_without_anything_the_usual_address_is_used_and_no_key(tmp_path: Path) -> None:
-    address = find_address(data=tmp_path / "nowhere")
+    address = find_server_address(data=tmp_path / "nowhere")
     assert (address.url, address.key) == (DEFAULT_URL, None)
 
 
 def test_what_opencrab_up_wrote_is_found(data: Path) -> None:
     (data / "endpoint").write_text("http://127.0.0.1:9321\n", encoding="utf-8")
-    address = find_address(data=data)
+    address = find_server_address(data=data)
     assert (address.url, address.key) == ("http://127.0.0.1:9321", "oc_owner")
 
 
 def test_what_was_said_wins_over_what_was_found(data: Path) -> None:
     (data / "endpoint").write_text("http://127.0.0.1:9321\n", encoding="utf-8")
-    address = find_address(data=data, url="http://localhost:1", key="mine")
+    address = find_server_address(data=data, url="http://localhost:1", key="mine")
     assert (address.url, address.key) == ("http://localhost:1", "mine")
 
 
@@ -37,7 +37,7 @@ def test_what_was_said_wins_over_what_was_found(data: Path) -> None:
     ["http://localhost:8080", "http://127.0.0.1", "http://127.9.9.9:1", "http://[::1]:8080"],
 )
 def test_the_owner_key_goes_to_this_computer(data: Path, url: str) -> None:
-    assert find_address(data=data, url=url).key == "oc_owner"
+    assert find_server_address(data=data, url=url).key == "oc_owner"
 
 
 @pytest.mark.parametrize(
@@ -51,19 +51,19 @@ def test_the_owner_key_goes_to_this_computer(data: Path, url: str) -> None:
     ],
 )
 def test_the_owner_key_goes_to_no_other_computer(data: Path, url: str) -> None:
-    assert find_address(data=data, url=url).key is None
+    assert find_server_address(data=data, url=url).key is None
 
 
 def test_the_owner_key_goes_to_the_address_that_its_folder_names(data: Path) -> None:
     (data / "endpoint").write_text("http://192.168.0.2:8080\n", encoding="utf-8")
-    assert find_address(data=data).key == "oc_owner"
-    assert find_address(data=data, url="http://192.168.0.2:8080/").key == "oc_owner"
-    assert find_address(data=data, url="http://192.168.0.2:8081").key is None
+    assert find_server_address(data=data).key == "oc_owner"
+    assert find_server_address(data=data, url="http://192.168.0.2:8080/").key == "oc_owner"
+    assert find_server_address(data=data, url="http://192.168.0.2:8081").key is None
 
 
 @pytest.mark.parametrize("url", ["http://h:1/", "http://h:1/api", "http://h:1/api/", " http://h:1"])
 def test_an_address_may_be_copied_with_what_stands_around_it(data: Path, url: str) -> None:
-    assert find_address(data=data, url=url).url == "http://h:1"
+    assert find_server_address(data=data, url=url).url == "http://h:1"
 
 
 @pytest.mark.parametrize(
@@ -71,24 +71,24 @@ def test_an_address_may_be_copied_with_what_stands_around_it(data: Path, url: st
 )
 def test_what_is_no_address_is_named(data: Path, url: str) -> None:
     with pytest.raises(typer.BadParameter) as refused:
-        find_address(data=data, url=url)
+        find_server_address(data=data, url=url)
     assert repr(url) in refused.value.message
 
 
 @pytest.mark.parametrize("key", ["鍵", "a\nb", "a\x1bb"])
 def test_a_key_with_characters_that_no_key_has_is_never_sent(data: Path, key: str) -> None:
     with pytest.raises(Invalid, match="API key"):
-        find_address(data=data, key=key)
+        find_server_address(data=data, key=key)
 
 
 def test_a_key_file_that_cannot_be_read_is_an_error_with_a_cure(data: Path) -> None:
     (data / "owner.key").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(Refused) as refused:
-        find_address(data=data)
+        find_server_address(data=data)
     assert str(data / "owner.key") in refused.value.message
     assert refused.value.cure
 
 
 def test_an_empty_key_file_is_no_key(data: Path) -> None:
     (data / "owner.key").write_text("\n", encoding="utf-8")
-    assert find_address(data=data).key is None
+    assert find_server_address(data=data).key is None

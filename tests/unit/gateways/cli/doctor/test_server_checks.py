@@ -9,8 +9,8 @@ from opencrab.gateways.cli.doctor.server_checks import (
     CheckVerdict,
     Finding,
     check_clock,
-    moment_of,
-    of_setup,
+    check_setup,
+    time_of_server,
 )
 from opencrab.gateways.cli.language.sentences import EN, JA, SentenceCatalog
 
@@ -22,7 +22,7 @@ AWS = {"kind": "aws", "stage": "prod", "region": "us-east-1", "secrets": "ssm:/o
 def findings(
     setup: dict[str, Any], words: SentenceCatalog = ENGLISH, now: datetime | None = NOW
 ) -> dict[str, Finding]:
-    return {finding.name: finding for finding in of_setup(words, setup, now)}
+    return {finding.name: finding for finding in check_setup(words, setup, now)}
 
 
 def beat(seconds: int) -> dict[str, Any]:
@@ -164,4 +164,4 @@ def test_clocks_that_are_apart_are_noted(seconds: int, verdict: CheckVerdict) ->
 def test_a_moment_is_read_as_http_and_json_write_it(
     text: object, expected: datetime | None
 ) -> None:
-    assert moment_of(text) == expected
+    assert time_of_server(text) == expected

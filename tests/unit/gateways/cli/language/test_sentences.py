@@ -19,7 +19,7 @@ from opencrab.gateways.cli.language.sentences import (
     CliLanguage,
     SentenceCatalog,
     cli_languages,
-    texts_in,
+    cli_texts_in,
 )
 from tests.cases import for_each
 from tests.unit.gateways.cli.server import Program
@@ -37,8 +37,8 @@ ALIKE = {
 }
 """Sentences of names and marks only, and the question which language it shall be."""
 
-ENGLISH = texts_in(EN)["sentences"]
-JAPANESE_TEXTS = texts_in(JA)
+ENGLISH = cli_texts_in(EN)["sentences"]
+JAPANESE_TEXTS = cli_texts_in(JA)
 SENTENCES = JAPANESE_TEXTS["sentences"]
 HELP_OF_HELP = "Show this message and exit."
 OPAQUE = (
@@ -170,7 +170,7 @@ def test_headings_of_help_are_in_the_users_language(program: Program) -> None:
 
 
 def test_english_help_is_written_at_the_commands() -> None:
-    assert set(texts_in(EN)) == {"sentences", "terms"}
+    assert set(cli_texts_in(EN)) == {"sentences", "terms"}
     assert set(JAPANESE_TEXTS) == {"sentences", "terms", "help"}
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from opencrab.gateways.cli.agents.profile_view import trait_bar
 from opencrab.gateways.cli.terminal.amounts import format_micro_usd
 from opencrab.gateways.cli.terminal.options import Options
-from opencrab.gateways.cli.terminal.tables import draw_facts, draw_table, markdown_text
+from opencrab.gateways.cli.terminal.tables import draw_fact_table, draw_table, render_markdown
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text, truncate_line
 
@@ -18,7 +18,7 @@ words = st.text(st.characters(exclude_categories=["Cc", "Cs", "Cf", "Zl", "Zp"])
 
 def drawn(text: str) -> str:
     out = io.StringIO()
-    Terminal(Options(), out, io.StringIO(), io.StringIO()).draw(markdown_text(text))
+    Terminal(Options(), out, io.StringIO(), io.StringIO()).draw(render_markdown(text))
     return out.getvalue().rstrip("\n")
 
 
@@ -34,14 +34,14 @@ def drawn(text: str) -> str:
     ],
 )
 def test_simple_markdown_is_shown_and_all_else_stays(text: str, shown: str) -> None:
-    assert markdown_text(text).plain == shown
+    assert render_markdown(text).plain == shown
     assert [line.rstrip() for line in drawn(text).split("\n")] == shown.split("\n")
 
 
 @given(lines=st.lists(words.filter(lambda line: not set(line) & set("*`#-+"))))
 def test_text_without_marks_is_shown_word_for_word(lines: list[str]) -> None:
     text = "\n".join(lines)
-    assert markdown_text(text).plain == clean_terminal_text(text).strip("\n")
+    assert render_markdown(text).plain == clean_terminal_text(text).strip("\n")
 
 
 def test_prose_is_cleaned_before_it_is_drawn() -> None:
@@ -66,7 +66,9 @@ def test_a_table_never_breaks_what_names_a_thing() -> None:
 def test_facts_without_a_value_are_left_out() -> None:
     out = io.StringIO()
     screen = Terminal(Options(), out, io.StringIO(), io.StringIO())
-    draw_facts(screen.console, [("name", "Ada"), ("purpose", ""), ("model", None), ("turns", 0)])
+    draw_fact_table(
+        screen.console, [("name", "Ada"), ("purpose", ""), ("model", None), ("turns", 0)]
+    )
     screen.dim("[b]hint[/b]")
     assert [line.split() for line in out.getvalue().splitlines()] == [
         ["name", "Ada"],

@@ -11,11 +11,11 @@ from tests.discord.spec import judge
 
 CALLBACK = "/interactions/{interaction_id}/{interaction_token}/callback"
 ANSWERS: list[Any] = [
-    acks.of_command("ask"),
-    acks.of_command("memory"),
+    acks.ack_of_command("ask"),
+    acks.ack_of_command("memory"),
     acks.of_component(),
     acks.ack_of_form(),
-    *(acks.not_taken(language) for language in ("ja", "en")),
+    *(acks.interaction_not_taken(language) for language in ("ja", "en")),
     *(acks.steering_form(f"{acks.STEER}01crab:G1", language) for language in ("ja", "en")),
 ]
 
@@ -29,7 +29,7 @@ def test_discord_takes_every_answer(answer: Any) -> None:
 @pytest.mark.parametrize("command", ["ask", "task", "session", "Ask about this"])
 def test_the_channel_sees_answers_that_concern_it(command: str) -> None:
     assert command in acks.PUBLIC_COMMANDS
-    assert acks.of_command(command) == {"type": 5}
+    assert acks.ack_of_command(command) == {"type": 5}
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_the_channel_sees_answers_that_concern_it(command: str) -> None:
 )
 def test_only_who_asked_sees_the_rest(command: str) -> None:
     assert command not in acks.PUBLIC_COMMANDS
-    assert acks.of_command(command) == {"type": 5, "data": {"flags": 64}}
+    assert acks.ack_of_command(command) == {"type": 5, "data": {"flags": 64}}
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_only_who_asked_sees_the_rest(command: str) -> None:
     [("ja", "ja"), ("ja-JP", "ja"), ("en-US", "en"), ("jav", "en"), ("", "en"), (None, "en")],
 )
 def test_who_speaks_japanese_is_answered_so(locale: str | None, language: str) -> None:
-    assert acks.language_of(locale) == language
+    assert acks.interaction_language(locale) == language
 
 
 def test_a_steering_form_fits_discord_however_long_its_ids_are() -> None:

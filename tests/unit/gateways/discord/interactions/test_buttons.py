@@ -12,7 +12,7 @@ from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.outcome import Outcome
 from opencrab.engine.approvals import approvals
 from opencrab.engine.turn.pace import MessageOutcome as Ended
-from opencrab.gateways.discord.interactions.buttons import used_up
+from opencrab.gateways.discord.interactions.buttons import button_used_up
 from tests.crash.outside import Reply
 from tests.discord.recording import HANA, TARO
 from tests.unit.gateways.discord.stage import GUEST, USER_ROLE, Stage
@@ -183,7 +183,7 @@ def test_buttons_of_other_questions_stay_usable() -> None:
         buttons = [{"type": 2, "custom_id": f"oc:ap:{approval_id}:{each}"} for each in "yn"]
         return {"type": 1, "components": buttons}
 
-    changed = used_up((row("a"), row("b")), "oc:ap:a:")
+    changed = button_used_up((row("a"), row("b")), "oc:ap:a:")
     assert [
         [button.get("disabled", False) for button in each["components"]] for each in changed
     ] == [[True, True], [False, False]]

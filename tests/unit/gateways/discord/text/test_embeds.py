@@ -11,12 +11,12 @@ from opencrab.gateways.discord.text.embeds import (
     EMBEDS_TOGETHER,
     Colour,
     Style,
-    cut_to_units,
+    cut_to_discord_units,
     discord_dollars,
     discord_timestamp,
+    embed_lines_that_fit,
     embeds_message,
-    escape_markdown,
-    lines_that_fit,
+    escape_discord_markdown,
     make_button,
     make_embed,
     one_line,
@@ -54,8 +54,8 @@ def test_any_message_fits_discord(made: list[dict[str, Any]]) -> None:
 
 @given(long_texts, some.integers(0, 300))
 def test_a_cut_leaves_no_half_of_anything(text: str, most: int) -> None:
-    whole = escape_markdown(text)
-    made = cut_to_units(whole, most)
+    whole = escape_discord_markdown(text)
+    made = cut_to_discord_units(whole, most)
     assert utf16_length(made) <= most
     if utf16_length(whole) > most > 0:
         kept = made.removesuffix("…")
@@ -67,7 +67,7 @@ def test_a_cut_leaves_no_half_of_anything(text: str, most: int) -> None:
 @given(some.lists(texts, max_size=60), some.integers(40, 1_024))
 def test_rows_that_do_not_fit_are_counted(rows: list[str], most: int) -> None:
     listed = [one_line(row, 200) for row in rows]
-    made = lines_that_fit(listed, most)
+    made = embed_lines_that_fit(listed, most)
     assert utf16_length(made) <= most
     left = re.search(r"\n… \+(\d+)$", made)
     shown = len(listed) - (int(left[1]) if left else 0)
@@ -79,26 +79,26 @@ def test_a_cut_goes_around_an_emoji(emoji: str) -> None:
     text = f"ab{emoji}{emoji}c"
     whole = {"", "a", "ab", f"ab{emoji}", f"ab{emoji * 2}"}
     for most in range(1, utf16_length(text)):
-        assert cut_to_units(text, most).removesuffix("…") in whole
+        assert cut_to_discord_units(text, most).removesuffix("…") in whole
 
 
 @pytest.mark.parametrize("text", ["now <t:1767603600:R> and so on", "x \\* y \\* z \\* w"])
 def test_a_cut_goes_around_a_time_and_an_escape(text: str) -> None:
     for most in range(1, utf16_length(text)):
-        kept = cut_to_units(text, most).removesuffix("…")
+        kept = cut_to_discord_units(text, most).removesuffix("…")
         assert "<" not in kept or ">" in kept
         assert not kept.endswith("\\")
 
 
 def test_what_people_wrote_is_shown_as_they_wrote_it() -> None:
-    shown = escape_markdown(HOSTILE)
+    shown = escape_discord_markdown(HOSTILE)
     assert "@everyone" not in shown
     for raw in ("**", "||", "](", "<@1>"):
         assert raw not in re.sub(r"\\.", "", shown)
-    assert escape_markdown("# head\n- list\n1. one\n> said").count("\\") == 4
-    assert escape_markdown("abc\u202etxt.exe") == "abctxt.exe"
-    assert escape_markdown("猫が好き。v1.5, 50%") == "猫が好き。v1.5, 50%"
-    assert "https\\://" in escape_markdown("https://e.example")
+    assert escape_discord_markdown("# head\n- list\n1. one\n> said").count("\\") == 4
+    assert escape_discord_markdown("abc\u202etxt.exe") == "abctxt.exe"
+    assert escape_discord_markdown("猫が好き。v1.5, 50%") == "猫が好き。v1.5, 50%"
+    assert "https\\://" in escape_discord_markdown("https://e.example")
 
 
 def test_nothing_is_shown_as_a_dash() -> None:

@@ -12,7 +12,7 @@ from opencrab.domain.access.principal import Principal
 from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.errors import Invalid, Refused
 from opencrab.engine.conversation.live import PUBLIC, VisibleKinds, collect_visible_lines
-from opencrab.gateways.rest.conversation.lines import visible_to
+from opencrab.gateways.rest.conversation.lines import lines_visible_to
 from opencrab.gateways.rest.http.access import Caller
 from opencrab.ports.turn.journal import Journal
 
@@ -101,22 +101,22 @@ def test_a_long_hidden_stretch_ends_a_page_early_and_goes_on() -> None:
 
 @pytest.mark.parametrize("scope", Scope)
 def test_without_a_wish_everybody_sees_what_is_public(scope: Scope) -> None:
-    assert visible_to(caller(scope), None) == VisibleKinds(kinds=PUBLIC, private=False)
+    assert lines_visible_to(caller(scope), None) == VisibleKinds(kinds=PUBLIC, private=False)
 
 
 def test_only_the_owner_names_private_kinds() -> None:
     kinds = frozenset({LineKind.ACTION, LineKind.SPEECH})
-    assert visible_to(caller(Scope.OWNER), " action,speech") == VisibleKinds(
+    assert lines_visible_to(caller(Scope.OWNER), " action,speech") == VisibleKinds(
         kinds=kinds, private=True
     )
-    assert not visible_to(caller(Scope.CHAT), "speech,system").private
+    assert not lines_visible_to(caller(Scope.CHAT), "speech,system").private
     for scope in (Scope.CHAT, Scope.READ):
         with pytest.raises(Refused):
-            visible_to(caller(scope), "speech,inner_voice")
+            lines_visible_to(caller(scope), "speech,inner_voice")
 
 
 @pytest.mark.parametrize("kinds", ["", "speech,", "発言", "SPEECH", "speech system"])
 def test_a_kind_that_does_not_exist_is_refused(kinds: str) -> None:
     with pytest.raises(Invalid) as caught:
-        visible_to(caller(Scope.OWNER), kinds)
+        lines_visible_to(caller(Scope.OWNER), kinds)
     assert caught.value.field == "kinds"

@@ -5,31 +5,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.errors import Invalid
-from opencrab.gateways.rest.http.page import cursor_of, page_of, place_in
+from opencrab.gateways.rest.http.page import page_cursor, page_of, page_place
 
 PLACES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
 
 
 @given(place=PLACES)
 def test_a_cursor_leads_back_to_its_place(place: str) -> None:
-    cursor = cursor_of("files", place)
-    assert place_in("files", cursor) == place
+    cursor = page_cursor("files", place)
+    assert page_place("files", cursor) == place
     with pytest.raises(Invalid):
-        place_in("agents", cursor)
+        page_place("agents", cursor)
 
 
 @given(text=st.text(max_size=40))
 def test_any_other_text_is_no_cursor(text: str) -> None:
     try:
-        place = place_in("files", text)
+        place = page_place("files", text)
     except Invalid:
         return
     assert place is not None
-    assert cursor_of("files", place) == text
+    assert page_cursor("files", place) == text
 
 
 def test_no_cursor_is_the_beginning() -> None:
-    assert place_in("files", None) is None
+    assert page_place("files", None) is None
 
 
 @given(names=st.sets(PLACES), limit=st.integers(1, 5))
@@ -37,7 +37,7 @@ def test_pages_together_are_the_whole_list(names: set[str], limit: int) -> None:
     ordered, found = sorted(names), list[str]()
     cursor: str | None = None
     for _ in range(len(names) + 1):
-        after = place_in("files", cursor)
+        after = page_place("files", cursor)
         rest = [name for name in ordered if after is None or name > after]
         items, cursor = page_of("files", rest[: limit + 1], limit, str)
         assert len(items) <= limit

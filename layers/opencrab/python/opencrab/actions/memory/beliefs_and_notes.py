@@ -21,7 +21,7 @@ from opencrab.domain.memory.belief_index import (
     PEERS,
     belief_id,
     belief_with_same_claim,
-    outlook_change,
+    salient_beliefs_change,
 )
 from opencrab.domain.memory.knowledge_graph import (
     KnowledgeEdge,
@@ -43,7 +43,7 @@ from opencrab.domain.outcome import Outcome
 from opencrab.domain.text.plain import text_on_one_line, visible_text
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Identifier, Name, ShortText, Text, Unit, Value
-from opencrab.ports.paging import all_of
+from opencrab.ports.paging import all_pages
 from opencrab.ports.turn.action import ActionContext
 
 ARGUMENT_BYTES = 6 * WORKING_BYTES
@@ -313,7 +313,7 @@ def _outlook(context: ActionContext, change: Change) -> tuple[Document, ...]:
     agent_id = context.agent.id
     stored = context.reach.facts.get(agent_id, OUTLOOK, OUTLOOK)
     before = stored.read(SalientBeliefs) if stored else SalientBeliefs()
-    return outlook_change(agent_id, stored, change(before))
+    return salient_beliefs_change(agent_id, stored, change(before))
 
 
 def _beliefs(name: str, context: ActionContext) -> Iterator[tuple[str, Document]]:
@@ -331,7 +331,7 @@ def _count(context: ActionContext, kind: str) -> int:
 
 
 def _all(context: ActionContext, kind: str) -> Iterator[Document]:
-    return all_of(context.reach.facts, context.agent.id, kind)
+    return all_pages(context.reach.facts, context.agent.id, kind)
 
 
 def _label(field: str, given: str) -> str:

@@ -11,16 +11,16 @@ from typing import Any
 from pydantic import Field
 
 from opencrab.actions.memory.writes import (
-    count_one_more,
+    count_memory_again,
     drop_memory,
-    may_hear,
+    may_hear_memory,
     new_memory,
     refuse_memory,
     require_memory,
-    take_in,
+    store_memory,
 )
 from opencrab.actions.registry import Group
-from opencrab.actions.workspace.provenance import writes_clean
+from opencrab.actions.workspace.provenance import writes_clean_file
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.document import new_fact
@@ -138,7 +138,7 @@ def summarize_and_save(arguments: SummarizeAndSave, context: ActionContext) -> A
     if reason is not None:
         return refuse_memory(reason, context)
     # Nothing that is there is changed: what has written a file cannot begin again on a conflict.
-    facts = (new_fact(context.agent.id, MEMORY, memory.id, memory), count_one_more(context))
+    facts = (new_fact(context.agent.id, MEMORY, memory.id, memory), count_memory_again(context))
     kept = {"memory_id": memory.id, "category": memory.category}
     if not path:
         return ActionResult.done(**kept).keeping(*facts)
@@ -161,7 +161,7 @@ def save_memory(arguments: SaveMemory, context: ActionContext) -> ActionResult:
         importance=arguments.importance,
         hearing=arguments.hearing,
     )
-    return take_in(memory, context, replaces=arguments.replaces, links=arguments.links)
+    return store_memory(memory, context, replaces=arguments.replaces, links=arguments.links)
 
 
 @group.action(
@@ -238,7 +238,7 @@ def _moment(field: str, text: str, *, after: bool) -> datetime:
 
 def _write_summary_file(path: str, text: str, context: ActionContext) -> FileWritten:
     """The summary as a file."""
-    condition, clean = context.prepared["condition"], writes_clean(context)
+    condition, clean = context.prepared["condition"], writes_clean_file(context)
     files = context.reach.files
     try:
         info = files.write(context.agent.id, path, text.encode(), condition=condition, clean=clean)
@@ -308,7 +308,7 @@ def _memory(memory_id: str, context: ActionContext) -> dict[str, Any]:
         if other is None:
             continue
         also = other.read(Memory)
-        if may_hear(also, context) and not also.tainted:
+        if may_hear_memory(also, context) and not also.tainted:
             text = _cut(also.content, _LINKED_CHARACTERS)
             linked.append({"memory_id": also.id, "text": text})
     return told | ({"linked": linked} if linked else {})

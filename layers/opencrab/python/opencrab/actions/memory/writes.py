@@ -31,7 +31,7 @@ from opencrab.domain.memory.write_policy import (
 from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.value import Language, Unit
 from opencrab.ports.memory.search import SearchQuery
-from opencrab.ports.paging import all_of
+from opencrab.ports.paging import all_pages
 from opencrab.ports.turn.action import ActionContext
 
 SIMILAR = 8
@@ -81,7 +81,7 @@ def new_memory(
     )
 
 
-def take_in(
+def store_memory(
     new: Memory, context: ActionContext, *, replaces: str = "", links: Iterable[str] = ()
 ) -> ActionResult:
     """A memory that is kept, merged with one that says the same, or refused and counted."""
@@ -108,7 +108,7 @@ def refuse_memory(reason: Reason, context: ActionContext) -> ActionResult:
     return ActionResult.failed(write_policy.CURES[reason]).keeping(_gate_fact(counted, context))
 
 
-def count_one_more(context: ActionContext) -> Document:
+def count_memory_again(context: ActionContext) -> Document:
     """The gate after one more memory; raises Refused when the agent keeps as many as it may."""
     gate = _gate(context)
     if gate.kept >= MEMORIES:
@@ -160,7 +160,7 @@ def require_memory(memory_id: str, context: ActionContext, *, to_change: bool = 
     fact = None
     if memory_id.isascii() and memory_id.isalnum():
         fact = context.reach.facts.get(context.agent.id, MEMORY, memory_id[:64])
-    if fact is None or not may_hear(fact.read(Memory), context):
+    if fact is None or not may_hear_memory(fact.read(Memory), context):
         raise NotFound(
             f"there is no memory {memory_id!r}",
             field="memory_id",
@@ -176,7 +176,7 @@ def require_memory(memory_id: str, context: ActionContext, *, to_change: bool = 
     return fact
 
 
-def may_hear(memory: Memory, context: ActionContext) -> bool:
+def may_hear_memory(memory: Memory, context: ActionContext) -> bool:
     """Whether a memory may be told in the present turn."""
     turn = context.turn
     cleared = search_clearance(turn.authority, context.session, turn.principal_id)
@@ -210,7 +210,7 @@ def _store_memory(
     memory = _linking(memory.replaced(category=category), linked)
     stored, agent_id = facts.get(memory.id), context.agent.id
     if stored is None:
-        changes = [new_fact(agent_id, MEMORY, memory.id, memory), count_one_more(context)]
+        changes = [new_fact(agent_id, MEMORY, memory.id, memory), count_memory_again(context)]
     else:
         told_of = IndexRewrite(refs=(memory.id,))
         until = context.clock.now() + MARKS_KEPT
@@ -248,7 +248,7 @@ def _similar(new: Memory, context: ActionContext) -> dict[str, Document]:
 
 def _similar_excerpts(facts: Iterable[Document], context: ActionContext) -> list[dict[str, str]]:
     """Memories on the same subject, for an author who knows that one of them no longer holds."""
-    heard = (memory for fact in facts if may_hear(memory := fact.read(Memory), context))
+    heard = (memory for fact in facts if may_hear_memory(memory := fact.read(Memory), context))
     clean = [memory for memory in heard if not memory.tainted]
     return [
         {"memory_id": each.id, "content": each.content[:_TOLD_CHARACTERS]}
@@ -293,4 +293,4 @@ def _gate_fact(gate: MemoryCounts, context: ActionContext) -> Document:
 
 
 def _count(context: ActionContext) -> int:
-    return sum(1 for _ in all_of(context.reach.facts, context.agent.id, MEMORY))
+    return sum(1 for _ in all_pages(context.reach.facts, context.agent.id, MEMORY))

@@ -10,13 +10,17 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from opencrab.actions.models.view import analysis_told, comparison_told, row_told
+from opencrab.actions.models.view import (
+    model_analysis_result,
+    model_comparison_result,
+    model_row_result,
+)
 from opencrab.actions.registry import Group
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import selectable_aliases
 from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused
-from opencrab.domain.insight.figures import tally_weeks
+from opencrab.domain.insight.figures import usage_tally_weeks
 from opencrab.domain.insight.recommendations import Focus, analyse_usage, compare_usage
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.models.routing import ModelReference, Use
@@ -24,7 +28,7 @@ from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.usage.counters import DailyTally
 from opencrab.domain.usage.ledger import Grouping, Judgement, Period, UsageRow, parse_task_key
 from opencrab.domain.value import ShortText, Value
-from opencrab.ports.learning import load_known
+from opencrab.ports.learning import load_learning_data
 from opencrab.ports.models.model import ModelInfo, distinct_models, selectable_model_choices
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
 
@@ -71,7 +75,7 @@ class CompareModels(Value):
 
 def _row(arguments: EvaluateResponse, context: ActionContext) -> dict[str, Any]:
     """Which answer is judged: the one that is the latest now stays it for every attempt."""
-    require_insider(context)
+    require_insider_for_models(context)
     _judgement(arguments, context)
     wanted = arguments.metrics_id.strip()
     row = context.reach.usage.row(context.agent.id, wanted) if wanted else _latest(context)
@@ -118,7 +122,7 @@ def evaluate_response(arguments: EvaluateResponse, context: ActionContext) -> Ac
 )
 def analyze_llm_usage(arguments: AnalyzeLlmUsage, context: ActionContext) -> ActionResult:
     """Analyse your use of models: cost, quality with its interval, latency, recommendations."""
-    require_insider(context)
+    require_insider_for_models(context)
     found = analyse_usage(
         _tallies(arguments.period, context),
         _evidence(context),
@@ -128,7 +132,7 @@ def analyze_llm_usage(arguments: AnalyzeLlmUsage, context: ActionContext) -> Act
         focus=arguments.focus,
         choices={alias: info.name for alias, info in selectable_models(context).items()},
     )
-    return ActionResult.done(**analysis_told(found, context.agent.language))
+    return ActionResult.done(**model_analysis_result(found, context.agent.language))
 
 
 @group.action(
@@ -141,7 +145,7 @@ def analyze_llm_usage(arguments: AnalyzeLlmUsage, context: ActionContext) -> Act
 )
 def get_llm_metrics(arguments: GetLlmMetrics, context: ActionContext) -> ActionResult:
     """List your model calls, the newest first; `next_after` tells where to go on."""
-    require_insider(context)
+    require_insider_for_models(context)
     rows = context.reach.usage.rows(
         context.agent.id,
         since=arguments.period.since(context.clock.now()),
@@ -149,7 +153,7 @@ def get_llm_metrics(arguments: GetLlmMetrics, context: ActionContext) -> ActionR
         limit=arguments.limit + 1,
     )
     shown = rows[: arguments.limit]
-    told: dict[str, Any] = {"metrics": [row_told(row) for row in shown]}
+    told: dict[str, Any] = {"metrics": [model_row_result(row) for row in shown]}
     if len(rows) > len(shown):
         told["next_after"] = shown[-1].id
     return ActionResult.done(**told)
@@ -164,7 +168,7 @@ def get_llm_metrics(arguments: GetLlmMetrics, context: ActionContext) -> ActionR
 )
 def compare_models(arguments: CompareModels, context: ActionContext) -> ActionResult:
     """Compare models on the same kinds of work, or learn that there is too little data."""
-    require_insider(context)
+    require_insider_for_models(context)
     evidence = _evidence(context)
     used = {parse_task_key(key)[2] for key in evidence.models}
     names = dict.fromkeys(_resolve_model_name(each, used, context) for each in arguments.models)
@@ -177,7 +181,7 @@ def compare_models(arguments: CompareModels, context: ActionContext) -> ActionRe
         purpose=Use(arguments.purpose) if arguments.purpose else None,
         task_type=arguments.task_type.strip() or None,
     )
-    return ActionResult.done(**comparison_told(found))
+    return ActionResult.done(**model_comparison_result(found))
 
 
 def selectable_models(context: ActionContext) -> dict[str, ModelInfo]:
@@ -185,7 +189,7 @@ def selectable_models(context: ActionContext) -> dict[str, ModelInfo]:
     return distinct_models(selectable_model_choices(context.reach.models, context.agent))
 
 
-def require_insider(context: ActionContext) -> None:
+def require_insider_for_models(context: ActionContext) -> None:
     """Raise Refused where an outsider would learn, or cause, what concerns the owner's money."""
     if context.turn.authority in {Authority.PUBLIC, Authority.PEER}:
         raise Refused("only your owner, your users and you may read your model usage")
@@ -232,12 +236,12 @@ def _latest(context: ActionContext) -> UsageRow:
 
 def _tallies(period: Period, context: ActionContext) -> Iterator[DailyTally]:
     """A period's tallies, week by week: nobody holds a month of them at once."""
-    for first, last in tally_weeks(period, context.clock.now()):
+    for first, last in usage_tally_weeks(period, context.clock.now()):
         yield from context.reach.tallies.between(context.agent.id, first, last)
 
 
 def _evidence(context: ActionContext) -> Evidence:
-    return load_known(context.reach.facts, context.agent.id).evidence
+    return load_learning_data(context.reach.facts, context.agent.id).evidence
 
 
 def _resolve_model_name(reference: str, used: set[str], context: ActionContext) -> str:

@@ -12,9 +12,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from opencrab.actions.models.experience import group
-from opencrab.actions.models.measure import require_insider, selectable_models
+from opencrab.actions.models.measure import require_insider_for_models, selectable_models
 from opencrab.actions.models.text import model_action_text
-from opencrab.actions.models.view import estimate_told, model_cost_dollars
+from opencrab.actions.models.view import model_cost_dollars, quality_estimate_result
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent_state import MIND, AgentState
@@ -51,7 +51,7 @@ from opencrab.domain.learning.skill_lifecycle import may_vouch_for_skill
 from opencrab.domain.models.optimization import Aim, Leave, Wish
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Unit, Value
-from opencrab.ports.learning import load_known
+from opencrab.ports.learning import load_learning_data
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
 
 __all__ = ["group"]
@@ -87,7 +87,7 @@ def optimize_model_selection(
     arguments: OptimizeModelSelection, context: ActionContext
 ) -> ActionResult:
     """Find the best models for each kind of work; applied only where your owner lets you."""
-    require_insider(context)
+    require_insider_for_models(context)
     stored = context.reach.facts.get(context.agent.id, MIND, MIND)
     aim = _aim(arguments, context)
     ground = _ground(aim, stored.read(AgentState) if stored else AgentState(), context)
@@ -137,7 +137,7 @@ def _aim(arguments: OptimizeModelSelection, context: ActionContext) -> Aim:
 
 def _ground(aim: Aim, mind: AgentState, context: ActionContext) -> SelectionInput:
     agent, reach = context.agent, context.reach
-    have = load_known(reach.facts, agent.id)
+    have = load_learning_data(reach.facts, agent.id)
     page = reach.facts.page(agent.id, ADJUSTMENT, limit=_EARLIER, newest_first=True)
     limit = reach.limits.changed(reach.budgets.limits()).agent_day(agent.day_limit_micro_usd)
     return SelectionInput(
@@ -272,7 +272,7 @@ def _task(ground: SelectionInput, change: ExpectedGain, mixed: BanditMix) -> dic
         "current_model": current_model_alias(ground, change.subject)
         or routed_model(ground, change.subject),
         "suggested_model": max(sorted(mixed.weights), key=lambda alias: mixed.weights[alias]),
-        "quality": estimate_told(mixed.quality),
+        "quality": quality_estimate_result(mixed.quality),
         "reason": mixed.reason,
         "expected_improvement": {
             name: round(value, 6) for name, value in expected.items() if value is not None

@@ -17,7 +17,7 @@ RECOMMENDED = 10
 _MILLION = 1_000_000
 
 
-def analysis_told(found: Analysis, language: Language) -> dict[str, Any]:
+def model_analysis_result(found: Analysis, language: Language) -> dict[str, Any]:
     """An analysis with the fields of the design; the period's beginning as it was counted."""
     totals = found.totals
     told: dict[str, Any] = {
@@ -28,12 +28,12 @@ def analysis_told(found: Analysis, language: Language) -> dict[str, Any]:
         "total_tokens": totals.total_tokens,
         "success_rate": None if totals.success_rate is None else round(totals.success_rate, 3),
         "avg_latency": totals.mean_latency_ms,
-        "avg_quality": estimate_told(totals.quality),
+        "avg_quality": quality_estimate_result(totals.quality),
         "cost_efficiency": totals.cost_efficiency,
         "by_model": _groups(found.by_model),
         "by_purpose": _groups(found.by_purpose),
         "quality_by_model": {
-            model: estimate_told(known)
+            model: quality_estimate_result(known)
             for model, known in list(found.quality_by_model.items())[:GROUPS]
         },
         "recommendations": [_recommendation(each) for each in found.recommendations[:RECOMMENDED]],
@@ -47,7 +47,7 @@ def analysis_told(found: Analysis, language: Language) -> dict[str, Any]:
     return told
 
 
-def comparison_told(found: Comparison) -> dict[str, Any]:
+def model_comparison_result(found: Comparison) -> dict[str, Any]:
     """Models beside each other, and what each pair shows."""
     return {
         "models": {name: _figures(each) for name, each in found.models.items()},
@@ -55,7 +55,7 @@ def comparison_told(found: Comparison) -> dict[str, Any]:
     }
 
 
-def row_told(row: UsageRow) -> dict[str, Any]:
+def model_row_result(row: UsageRow) -> dict[str, Any]:
     """One model call, without whom it answered; what is not known is left out."""
     told: dict[str, Any] = {
         "metrics_id": row.id,
@@ -73,7 +73,7 @@ def row_told(row: UsageRow) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value is not None}
 
 
-def estimate_told(known: Estimate | None) -> dict[str, Any] | None:
+def quality_estimate_result(known: Estimate | None) -> dict[str, Any] | None:
     """A mean with its 95 % interval and the number of turns behind it; None stays None."""
     if known is None:
         return None
@@ -102,7 +102,7 @@ def _figures(part: Figures) -> dict[str, Any]:
         "usage_count": part.calls,
         "total_cost": model_cost_dollars(part.cost_micro_usd),
         "avg_latency": part.mean_latency_ms,
-        "avg_quality": estimate_told(part.quality),
+        "avg_quality": quality_estimate_result(part.quality),
         "success_rate": None if part.success_rate is None else round(part.success_rate, 3),
         "cost_efficiency": part.cost_efficiency,
     }
@@ -131,6 +131,6 @@ def _difference(each: Difference) -> dict[str, Any]:
         "first": each.first,
         "second": each.second,
         "outcome": each.outcome.value,
-        "quality": estimate_told(each.quality),
+        "quality": quality_estimate_result(each.quality),
         "judged_turns": list(each.judged),
     }

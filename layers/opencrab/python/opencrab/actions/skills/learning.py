@@ -11,8 +11,14 @@ from typing import Literal
 from pydantic import Field
 
 from opencrab.actions.registry import Group
-from opencrab.actions.skills.text import not_made, skill_withheld_error
-from opencrab.actions.skills.writes import move_skill, own_skill, require_say, stored_skill, take_in
+from opencrab.actions.skills.text import skill_not_made_text, skill_withheld_error
+from opencrab.actions.skills.writes import (
+    move_skill,
+    own_skill,
+    require_skill_authority,
+    store_skill,
+    stored_skill,
+)
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent_state import is_skill_enabled
 from opencrab.domain.document import new_fact
@@ -152,7 +158,7 @@ def create_my_skill(arguments: CreateMySkill, context: ActionContext) -> ActionR
         situation_pattern=arguments.situation_pattern,
         guidance=_naming_actions(arguments, context),
     )
-    return take_in(what, context, _teaching(context, SourceType.REFLECTION), arguments.name)
+    return store_skill(what, context, _teaching(context, SourceType.REFLECTION), arguments.name)
 
 
 @group.action(
@@ -164,7 +170,7 @@ def create_my_skill(arguments: CreateMySkill, context: ActionContext) -> ActionR
 def retire_my_skill(arguments: RetireMySkill, context: ActionContext) -> ActionResult:
     """Retire a skill that you learned; restore_my_skill brings it back."""
     fact, skill = own_skill(arguments.name, context)
-    require_say(context)
+    require_skill_authority(context)
     return move_skill(fact, skill, retire_skill(skill, context.clock.now()), context)
 
 
@@ -177,7 +183,7 @@ def retire_my_skill(arguments: RetireMySkill, context: ActionContext) -> ActionR
 def restore_my_skill(arguments: RestoreMySkill, context: ActionContext) -> ActionResult:
     """Bring back a skill that you retired."""
     fact, skill = own_skill(arguments.name, context)
-    require_say(context)
+    require_skill_authority(context)
     return move_skill(fact, skill, restore_skill(skill, context.clock.now()), context)
 
 
@@ -249,10 +255,10 @@ def _store_experience(
     )
     teaching = _teaching(context, source, about=lived)
     try:
-        result = take_in(what, context, teaching, arguments.skill_name)
+        result = store_skill(what, context, teaching, arguments.skill_name)
     except NoRoom as full:
         why = f"{full.message}: {full.cure}"
-        note = not_made(why, context.agent.language)
+        note = skill_not_made_text(why, context.agent.language)
         return ActionResult.done(experience_id=lived.id, note=note).keeping(fact)
     data = {"experience_id": lived.id, **(result.data or {})}
     return result.replaced(data=data).keeping(fact)

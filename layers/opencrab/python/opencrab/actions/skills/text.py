@@ -7,7 +7,7 @@ from opencrab.ports.texts import Texts
 _TOLD = Texts(__file__)
 
 
-def hint_on(skill: AcquiredSkill, language: Language) -> str:
+def skill_hint(skill: AcquiredSkill, language: Language) -> str:
     """When a skill is used, where that is not at once and always."""
     if skill.status is SkillStatus.CANDIDATE:
         return _TOLD["tried"][language]
@@ -22,6 +22,6 @@ def skill_withheld_error(name: str, language: Language) -> tuple[str, str]:
     return _TOLD["rests"][language].format(name=name), _TOLD["alone"][language]
 
 
-def not_made(why: str, language: Language) -> str:
+def skill_not_made_text(why: str, language: Language) -> str:
     """That something was learned, but no skill was made of it."""
     return _TOLD["not_made"][language].format(why=why)

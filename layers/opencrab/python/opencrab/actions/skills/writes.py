@@ -1,6 +1,6 @@
 """The gate for skills: the one way in which an agent comes to a skill, changes one or drops one."""
 
-from opencrab.actions.skills.text import hint_on
+from opencrab.actions.skills.text import skill_hint
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import Document, new_fact
@@ -26,7 +26,7 @@ from opencrab.ports.turn.action import ActionContext
 _WORDS = ("description", "situation_pattern", "guidance")
 
 
-def take_in(
+def store_skill(
     what: SkillLesson, context: ActionContext, teaching: SkillTeaching, given_name: str
 ) -> ActionResult:
     """A lesson that becomes a skill, or changes the one of its name."""
@@ -66,7 +66,7 @@ def stored_skill(name: str, context: ActionContext) -> tuple[Document, AcquiredS
     return None if fact is None else (fact, fact.read(AcquiredSkill))
 
 
-def require_say(context: ActionContext) -> None:
+def require_skill_authority(context: ActionContext) -> None:
     """Raise Refused in a turn whose word does not count."""
     if not may_vouch_for_skill(context.turn):
         raise Refused(
@@ -100,7 +100,7 @@ def _storing(
         changed.append(known.holding(aware) if known else new_fact(agent_id, MIND, MIND, aware))
     effect = SkillLearned(name=skill.name, status=skill.status.value)
     shown = {"skill_name": skill.name, "version": skill.version, "status": skill.status.value}
-    if hint := hint_on(skill, context.agent.language):
+    if hint := skill_hint(skill, context.agent.language):
         shown["hint"] = hint
     return ActionResult.done(effect, **shown, **told).keeping(*changed)
 

@@ -8,17 +8,17 @@ from pydantic import Field, JsonValue
 
 from opencrab.actions.vault.lookup import (
     StoredNote,
-    append_lines,
-    find_path,
-    front_matter_now,
+    append_note_lines,
+    find_note_path,
     note_files,
+    note_front_matter_now,
     note_write_result,
-    prepare_write,
-    read_one,
+    prepare_note_write,
+    read_one_note,
     write_prepared_note,
 )
 from opencrab.actions.vault.search import group
-from opencrab.actions.workspace.provenance import is_foreign
+from opencrab.actions.workspace.provenance import is_foreign_file
 from opencrab.actions.workspace.write import WRITE_BYTES
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Conflict, Invalid, NotFound
@@ -78,8 +78,8 @@ def _template(name: str, context: ActionContext) -> Template:
         if info.path.startswith(f"{TEMPLATES}/")
     }
     if key in own:
-        stored = read_one(context, own[key])
-        return Template(key, stored.note.text, not is_foreign(stored.info))
+        stored = read_one_note(context, own[key])
+        return Template(key, stored.note.text, not is_foreign_file(stored.info))
     if key in SHIPPED:
         file = _FOLDER / f"{key}.{context.agent.language.value}.md"
         return Template(key, file.read_text(encoding="utf-8"))
@@ -93,8 +93,8 @@ def _create(arguments: CreateNote, context: ActionContext) -> dict[str, Any]:
         raise Conflict(f"there is a note {path!r} already", cure="change it with update_note")
     if is_note_template(path) and arguments.template:
         raise Invalid("a template is created from its content", field="template", cure="omit it")
-    now = front_matter_now(context)
-    ready = prepare_write(
+    now = note_front_matter_now(context)
+    ready = prepare_note_write(
         context, path, _new_note_text(arguments, context, path, now), over=None, now=now
     )
     is_clean = not arguments.template or _template(arguments.template, context).is_clean
@@ -119,14 +119,14 @@ def create_note(arguments: CreateNote, context: ActionContext) -> ActionResult:
 
 
 def _apply(arguments: ApplyTemplate, context: ActionContext) -> dict[str, Any]:
-    now, template = front_matter_now(context), _template(arguments.template_name, context)
+    now, template = note_front_matter_now(context), _template(arguments.template_name, context)
     path, stored = _target(arguments, context, template, now)
     if is_note_template(path):
         raise Invalid(
             "a template cannot be the target of a template", cure="use the path of a note"
         )
     text = _templated_note_text(arguments, template.text, path, stored, now)
-    ready = prepare_write(context, path, text, over=stored, now=now)
+    ready = prepare_note_write(context, path, text, over=stored, now=now)
     return {**ready, "is_clean": ready["is_clean"] and template.is_clean}
 
 
@@ -144,7 +144,7 @@ def apply_template(arguments: ApplyTemplate, context: ActionContext) -> ActionRe
     is_new = ready["condition"] == ABSENT
 
     def text() -> str:
-        stored = None if is_new else read_one(context, ready["path"])
+        stored = None if is_new else read_one_note(context, ready["path"])
         template = _template(arguments.template_name, context)
         return _templated_note_text(arguments, template.text, ready["path"], stored, ready["now"])
 
@@ -161,7 +161,7 @@ def _new_note_text(arguments: CreateNote, context: ActionContext, path: str, now
     variables: dict[str, JsonValue] = {"content": given.body}
     filled = _fill_template(template, variables, arguments.title, now)
     if not has_template_placeholder(template, "content") and given.body:
-        filled = filled.with_body(append_lines(filled.body, given.body))
+        filled = filled.with_body(append_note_lines(filled.body, given.body))
     return _add_front_matter(
         given.with_body(filled.body).completed_by(filled), arguments.title, now
     )
@@ -176,7 +176,7 @@ def _target(
         path = path_for_note_title(str(title))
     else:
         try:
-            stored = read_one(context, find_path(context, arguments.target_note))
+            stored = read_one_note(context, find_note_path(context, arguments.target_note))
         except NotFound:
             path = require_linkable_path(note_path(arguments.target_note))
         else:
@@ -194,7 +194,9 @@ def _templated_note_text(
         title = str(variables.get("title") or name)
         return _add_front_matter(_fill_template(template, variables, title, now), title, now)
     filled = _fill_template(template, variables, note_title(stored.note, name), now)
-    note = stored.note.with_body(append_lines(stored.note.body, filled.body)).completed_by(filled)
+    note = stored.note.with_body(append_note_lines(stored.note.body, filled.body)).completed_by(
+        filled
+    )
     return note.holding(UPDATED, now).text
 
 

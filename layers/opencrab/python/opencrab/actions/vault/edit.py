@@ -11,17 +11,17 @@ from pydantic import Field
 from opencrab.actions.vault.create import group
 from opencrab.actions.vault.lookup import (
     StoredNote,
-    append_lines,
-    find_path,
-    front_matter_now,
+    append_note_lines,
+    find_note_path,
     note_files,
+    note_front_matter_now,
     note_write_result,
-    prepare_write,
-    read_all,
-    read_one,
+    prepare_note_write,
+    read_all_notes,
+    read_one_note,
     write_prepared_note,
 )
-from opencrab.actions.workspace.provenance import is_foreign
+from opencrab.actions.workspace.provenance import is_foreign_file
 from opencrab.actions.workspace.write import WRITE_BYTES
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Conflict, Invalid, NotFound
@@ -70,10 +70,10 @@ class RenameNote(Value):
 
 
 def _update(arguments: UpdateNote, context: ActionContext) -> dict[str, Any]:
-    stored = read_one(context, find_path(context, arguments.path))
-    now = front_matter_now(context)
+    stored = read_one_note(context, find_note_path(context, arguments.path))
+    now = note_front_matter_now(context)
     text = _updated_note_text(arguments, stored, now)
-    return prepare_write(context, stored.info.path, text, over=stored, now=now)
+    return prepare_note_write(context, stored.info.path, text, over=stored, now=now)
 
 
 @group.action(
@@ -90,15 +90,15 @@ def update_note(arguments: UpdateNote, context: ActionContext) -> ActionResult:
     path, now = context.prepared["path"], context.prepared["now"]
     return note_write_result(
         write_prepared_note(
-            context, lambda: _updated_note_text(arguments, read_one(context, path), now)
+            context, lambda: _updated_note_text(arguments, read_one_note(context, path), now)
         )
     )
 
 
 def _link(arguments: CreateLink, context: ActionContext) -> dict[str, Any]:
-    source = read_one(context, find_path(context, arguments.source_note))
-    path, now = find_path(context, arguments.target_note), front_matter_now(context)
-    index = read_all(context, note_files(context)).index
+    source = read_one_note(context, find_note_path(context, arguments.source_note))
+    path, now = find_note_path(context, arguments.target_note), note_front_matter_now(context)
+    index = read_all_notes(context, note_files(context)).index
     text = arguments.link_text or ""
     link = shortest_wikilink(path, index, text)
     body = source.note.body
@@ -108,7 +108,7 @@ def _link(arguments: CreateLink, context: ActionContext) -> dict[str, Any]:
     )
     ready = {"link": link, "added": not exists, "now": now}
     changed = _linked_note_text(arguments, context, source, ready)
-    return prepare_write(context, source.info.path, changed, over=source, **ready)
+    return prepare_note_write(context, source.info.path, changed, over=source, **ready)
 
 
 @group.action(
@@ -127,20 +127,20 @@ def create_link(arguments: CreateLink, context: ActionContext) -> ActionResult:
     ready = context.prepared
     info = write_prepared_note(
         context,
-        lambda: _linked_note_text(arguments, context, read_one(context, ready["path"]), ready),
+        lambda: _linked_note_text(arguments, context, read_one_note(context, ready["path"]), ready),
     )
     return note_write_result(info, link=ready["link"], added=ready["added"])
 
 
 def _rename(arguments: RenameNote, context: ActionContext) -> dict[str, Any]:
-    source = read_one(context, find_path(context, arguments.path))
+    source = read_one_note(context, find_note_path(context, arguments.path))
     old, new = source.info.path, require_linkable_path(note_path(arguments.new_path))
     if is_note_template(old) or is_note_template(new):
         raise Invalid("templates are not notes", cure="keep it, or create another template")
     if old == new or context.reach.files.info(context.agent.id, new) is not None:
         raise Conflict(f"there is a note {new!r} already", cure="choose another new_path")
     note = with_note_path(source.note, old, new)
-    reading = read_all(context, note_files(context))
+    reading = read_all_notes(context, note_files(context))
     others = [card for card in reading.cards if card.path != old]
     before, after = (
         NoteIndex([*others, note_card(old, source.note)]),
@@ -152,8 +152,10 @@ def _rename(arguments: RenameNote, context: ActionContext) -> dict[str, Any]:
             f"[[{one_line(lost)}]] would then mean another note, or be ambiguous",
             cure="choose another new_path, or rename the other note of this name first",
         )
-    ready = prepare_write(context, new, note.text, over=None, source=old, was=source.info.version)
-    return {**ready, **reading.told(), "is_clean": not is_foreign(source.info)}
+    ready = prepare_note_write(
+        context, new, note.text, over=None, source=old, was=source.info.version
+    )
+    return {**ready, **reading.told(), "is_clean": not is_foreign_file(source.info)}
 
 
 @group.action(
@@ -172,7 +174,7 @@ def rename_note(arguments: RenameNote, context: ActionContext) -> ActionResult:
     ready, files = context.prepared, context.reach.files
     old, new = ready["source"], ready["path"]
     info = write_prepared_note(
-        context, lambda: with_note_path(read_one(context, old).note, old, new).text
+        context, lambda: with_note_path(read_one_note(context, old).note, old, new).text
     )
     try:
         files.delete(context.agent.id, old, condition=ready["was"])
@@ -191,10 +193,14 @@ def rename_note(arguments: RenameNote, context: ActionContext) -> ActionResult:
 def _updated_note_text(arguments: UpdateNote, stored: StoredNote, now: str) -> str:
     old, path = stored.note, stored.info.path
     if is_note_template(path):
-        return append_lines(old.text, arguments.content) if arguments.append else arguments.content
+        return (
+            append_note_lines(old.text, arguments.content)
+            if arguments.append
+            else arguments.content
+        )
     if arguments.append:
         return _stamp_update_time(
-            path, old.with_body(append_lines(old.body, arguments.content)), now
+            path, old.with_body(append_note_lines(old.body, arguments.content)), now
         )
     new = parse_note(arguments.content)
     note = new.completed_by(old) if new.opening else old.with_body(new.body)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from opencrab.actions.workspace.provenance import is_foreign, writes_clean
-from opencrab.actions.workspace.read import decode_text
+from opencrab.actions.workspace.provenance import is_foreign_file, writes_clean_file
+from opencrab.actions.workspace.read import decode_file_text
 from opencrab.actions.workspace.write import WRITE_BYTES
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from opencrab.domain.identifier import content_hash
@@ -63,7 +63,7 @@ def note_files(context: ActionContext) -> tuple[FileInfo, ...]:
     return tuple(info for info in found if info.path.casefold().endswith(".md"))
 
 
-def read_all(context: ActionContext, files: Iterable[FileInfo]) -> Reading:
+def read_all_notes(context: ActionContext, files: Iterable[FileInfo]) -> Reading:
     """The notes among these files, as many as the limits allow; of all others the path counts."""
     stored, cards, room = list[StoredNote](), list[NoteCard](), SCAN_BYTES
     notes = [info for info in files if not is_note_template(info.path)]
@@ -71,20 +71,20 @@ def read_all(context: ActionContext, files: Iterable[FileInfo]) -> Reading:
         room -= info.size
         if len(stored) < SCAN_NOTES and room >= 0:
             with suppress(Invalid, NotFound):
-                stored.append(read_one(context, info.path))
+                stored.append(read_one_note(context, info.path))
                 cards.append(note_card(info.path, stored[-1].note))
                 continue
         cards.append(note_card(info.path, None))
     return Reading(tuple(stored), tuple(cards), len(notes) - len(stored))
 
 
-def read_one(context: ActionContext, path: str) -> StoredNote:
+def read_one_note(context: ActionContext, path: str) -> StoredNote:
     """One note; raises NotFound, and Invalid for what is no text."""
     info, content = context.reach.files.read(context.agent.id, path)
-    return StoredNote(info, parse_note(decode_text(path, content)))
+    return StoredNote(info, parse_note(decode_file_text(path, content)))
 
 
-def find_path(context: ActionContext, name: str) -> str:
+def find_note_path(context: ActionContext, name: str) -> str:
     """The note that a path, a file's name, a title or an alias means; raises NotFound, Invalid."""
     path = None
     with suppress(Invalid):
@@ -94,7 +94,7 @@ def find_path(context: ActionContext, name: str) -> str:
     files = note_files(context)
     found = NoteIndex(
         note_card(info.path, None) for info in files if not is_note_template(info.path)
-    ).find(name) or read_all(context, files).index.find(name)
+    ).find(name) or read_all_notes(context, files).index.find(name)
     return the_one_note(name, found)
 
 
@@ -108,7 +108,7 @@ def the_one_note(name: str, found: tuple[str, ...]) -> str:
     return found[0]
 
 
-def prepare_write(
+def prepare_note_write(
     context: ActionContext, path: str, text: str, *, over: StoredNote | None, **more: Any
 ) -> dict[str, Any]:
     """The condition of a write: what is there, what is to be, and whether its words are clean."""
@@ -123,7 +123,7 @@ def prepare_write(
         "path": path,
         "condition": over.info.version if over else ABSENT,
         "sha256": content_hash(content),
-        "is_clean": over is None or not is_foreign(over.info),
+        "is_clean": over is None or not is_foreign_file(over.info),
         **more,
     }
 
@@ -150,7 +150,7 @@ def write_prepared_note(context: ActionContext, text_of: Callable[[], str]) -> F
             f"note {path!r} was changed concurrently and was not written",
             cure="read it again, then decide what to write",
         )
-    clean = writes_clean(context, own_words=ready["is_clean"])
+    clean = writes_clean_file(context, own_words=ready["is_clean"])
     return files.write(agent_id, path, content, condition=ready["condition"], clean=clean)
 
 
@@ -160,12 +160,12 @@ def note_write_result(info: FileInfo, **data: Any) -> ActionResult:
     return ActionResult.done(written, path=info.path, size=info.size, **data)
 
 
-def front_matter_now(context: ActionContext) -> str:
+def note_front_matter_now(context: ActionContext) -> str:
     """Now, as front matter has it."""
     return context.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def append_lines(text: str, more: str) -> str:
+def append_note_lines(text: str, more: str) -> str:
     """More text on lines of its own below what there is."""
     above = text if not text or text.endswith("\n") else f"{text}\n"
     return f"{above}{more}" if not more or more.endswith("\n") else f"{above}{more}\n"

@@ -11,12 +11,12 @@ from opencrab.actions.registry import Group
 from opencrab.actions.vault.lookup import (
     Reading,
     StoredNote,
-    find_path,
+    find_note_path,
     note_files,
-    read_all,
-    read_one,
+    read_all_notes,
+    read_one_note,
 )
-from opencrab.actions.workspace.provenance import is_foreign, shows_foreign_names
+from opencrab.actions.workspace.provenance import is_foreign_file, lists_foreign_files
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid
 from opencrab.domain.turn.action import ActionResult, Effect
@@ -79,7 +79,7 @@ def search_notes(arguments: SearchNotes, context: ActionContext) -> ActionResult
     ]
     if not words:
         raise Invalid("query is empty", field="query", cure="give a word to search for")
-    reading = read_all(context, note_files(context))
+    reading = read_all_notes(context, note_files(context))
     hits = [
         (hit, stored)
         for stored in reading.stored
@@ -88,7 +88,7 @@ def search_notes(arguments: SearchNotes, context: ActionContext) -> ActionResult
     hits.sort(key=lambda each: (not each[0]["in_title"], -each[0]["hits"], each[1].info.path))
     shown = hits[: arguments.limit]
     results = [{key: value for key, value in hit.items() if value} for hit, _ in shown]
-    tainted = any(is_foreign(stored.info) for _, stored in shown)
+    tainted = any(is_foreign_file(stored.info) for _, stored in shown)
     told = ActionResult.done(results=results, total=len(hits), **reading.told())
     return told.replaced(taint=tainted)
 
@@ -102,7 +102,7 @@ def search_notes(arguments: SearchNotes, context: ActionContext) -> ActionResult
 )
 def read_note(arguments: ReadNote, context: ActionContext) -> ActionResult:
     """Read a note from line `offset` on, with its links and the notes that link to it."""
-    stored = read_one(context, find_path(context, arguments.path))
+    stored = read_one_note(context, find_note_path(context, arguments.path))
     path, text = stored.info.path, stored.note.text
     lines = _LINE.findall(text)
     first = arguments.offset - 1
@@ -113,7 +113,7 @@ def read_note(arguments: ReadNote, context: ActionContext) -> ActionResult:
         )
     page, cut = _page(lines[first : first + arguments.limit])
     following = first + len(page)
-    reading = read_all(context, note_files(context))
+    reading = read_all_notes(context, note_files(context))
     told = {
         "path": path,
         "title": truncate_note_text(note_title(stored.note, note_file_name(path)), _TITLE),
@@ -125,7 +125,9 @@ def read_note(arguments: ReadNote, context: ActionContext) -> ActionResult:
         **reading.told(),
     }
     named = json.dumps(told, ensure_ascii=False)
-    tainted = is_foreign(stored.info) or shows_foreign_names(context, lambda path: path in named)
+    tainted = is_foreign_file(stored.info) or lists_foreign_files(
+        context, lambda path: path in named
+    )
     return ActionResult.done(**told).replaced(taint=tainted)
 
 
@@ -142,7 +144,7 @@ def get_vault_structure(arguments: GetVaultStructure, context: ActionContext) ->
     summaries = arguments.include_content_summary
     near = [info for info in files if info.path.count("/") <= depth]
     shown = near[: SHOWN_SUMMARIES if summaries else SHOWN_NOTES]
-    read = {stored.info.path: stored for stored in read_all(context, shown).stored}
+    read = {stored.info.path: stored for stored in read_all_notes(context, shown).stored}
     folders: dict[str, list[dict[str, Any]]] = {}
     for info in shown:
         notes = folders.setdefault(info.path.rpartition("/")[0], [])
@@ -160,8 +162,8 @@ def get_vault_structure(arguments: GetVaultStructure, context: ActionContext) ->
         for folder in paths
     ]
     left_out = {"left_out": len(near) - len(shown)} if len(near) > len(shown) else {}
-    tainted = summaries and any(is_foreign(stored.info) for stored in read.values())
-    tainted = tainted or shows_foreign_names(context, lambda path: path.startswith(f"{VAULT}/"))
+    tainted = summaries and any(is_foreign_file(stored.info) for stored in read.values())
+    tainted = tainted or lists_foreign_files(context, lambda path: path.startswith(f"{VAULT}/"))
     result = ActionResult.done(folders=tree, total=len(files), **left_out)
     return result.replaced(taint=tainted)
 

@@ -14,17 +14,17 @@ from opencrab.ports.workspace.files import FileInfo
 _NAMES = 200
 
 
-def is_foreign(info: FileInfo) -> bool:
+def is_foreign_file(info: FileInfo) -> bool:
     """Whether a file that was read or looked at, not only listed, holds anything else."""
     return not info.clean
 
 
-def writes_clean(context: ActionContext, *, own_words: bool = True) -> bool:
+def writes_clean_file(context: ActionContext, *, own_words: bool = True) -> bool:
     """Whether a write is clean: of the agent's own words alone, in a turn that is not tainted."""
     return own_words and not context.turn.taint
 
 
-def shows_foreign_names(context: ActionContext, is_shown: Callable[[str], bool]) -> bool:
+def lists_foreign_files(context: ActionContext, is_shown: Callable[[str], bool]) -> bool:
     """Whether a list shows names that a tainted turn gave; where there are many, it is taken to."""
     found = context.reach.facts.page(context.agent.id, FOREIGN_NAME, limit=_NAMES)
     names = (fact.read(NamedFile).path for fact in found)

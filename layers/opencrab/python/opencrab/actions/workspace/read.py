@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from opencrab.actions.registry import Group
-from opencrab.actions.workspace.provenance import is_foreign, shows_foreign_names
+from opencrab.actions.workspace.provenance import is_foreign_file, lists_foreign_files
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.turn.action import ActionResult, Effect
@@ -59,7 +59,7 @@ def _names_path(arguments: WsRead | WsList) -> str:
 def ws_read(arguments: WsRead, context: ActionContext) -> ActionResult:
     """Read a file of your workspace, `limit` lines from line `offset` on."""
     info, content = context.reach.files.read(context.agent.id, workspace_path(arguments.path))
-    lines = _LINE.findall(decode_text(info.path, content))
+    lines = _LINE.findall(decode_file_text(info.path, content))
     first = arguments.offset - 1
     if first and first >= len(lines):
         raise Invalid(
@@ -73,7 +73,7 @@ def ws_read(arguments: WsRead, context: ActionContext) -> ActionResult:
     if has_more:
         note = f"{note} The next page begins at offset={following}.".strip()
     result = ActionResult.done(**shown, has_more=has_more, **({"note": note} if note else {}))
-    return result.replaced(taint=is_foreign(info))
+    return result.replaced(taint=is_foreign_file(info))
 
 
 @group.action(
@@ -94,11 +94,11 @@ def ws_list(arguments: WsList, context: ActionContext) -> ActionResult:
     left_out = max(len(entries) - ENTRIES, 0)
     told = ActionResult.done(path=folder, entries=entries[:ENTRIES], left_out=left_out)
     above = f"{folder}/" if folder else ""
-    tainted = shows_foreign_names(context, lambda path: path.startswith(above))
+    tainted = lists_foreign_files(context, lambda path: path.startswith(above))
     return told.replaced(taint=tainted)
 
 
-def decode_text(path: str, content: bytes) -> str:
+def decode_file_text(path: str, content: bytes) -> str:
     """A file's text; raises Invalid for what is none."""
     try:
         text = content.decode()
@@ -117,7 +117,7 @@ def _binary(path: str, content: bytes) -> Invalid:
     )
 
 
-def is_marker(info: FileInfo) -> bool:
+def is_folder_marker(info: FileInfo) -> bool:
     """Whether a file is there only so that its folder is."""
     return info.size == 0 and info.path.rpartition("/")[2] == MARKER
 
@@ -144,7 +144,7 @@ def _entries(found: Iterable[FileInfo], folder: str) -> list[dict[str, Any]]:
     sizes: dict[tuple[str, bool], int] = {}
     for info in found:
         name, slash, _ = info.path[skip:].partition("/")
-        if slash or not is_marker(info):
+        if slash or not is_folder_marker(info):
             sizes[name, bool(slash)] = sizes.get((name, bool(slash)), 0) + info.size
     if not folder:
         taken = {path_collision_key(name) for name, _ in sizes}

@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import Field
 
-from opencrab.actions.workspace.provenance import is_foreign, writes_clean
-from opencrab.actions.workspace.read import MARKER, decode_text, group, is_marker
+from opencrab.actions.workspace.provenance import is_foreign_file, writes_clean_file
+from opencrab.actions.workspace.read import MARKER, decode_file_text, group, is_folder_marker
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from opencrab.domain.identifier import content_hash
@@ -78,7 +78,7 @@ def _condition(arguments: WsWrite, context: ActionContext) -> dict[str, Any]:
 def ws_write(arguments: WsWrite, context: ActionContext) -> ActionResult:
     """Write a file in your workspace, replacing it whole if it exists."""
     path, content = workspace_path(arguments.path), arguments.content.encode()
-    files, clean = context.reach.files, writes_clean(context)
+    files, clean = context.reach.files, writes_clean_file(context)
     if len(content) > WRITE_BYTES:
         raise TooLarge(
             f"content has {len(content)} bytes, at most {WRITE_BYTES} are allowed",
@@ -102,7 +102,7 @@ def _edit(arguments: WsEdit, context: ActionContext) -> dict[str, Any]:
         "condition": info.version,
         "before": info.sha256,
         "sha256": content_hash(wanted),
-        "is_clean": not is_foreign(info),
+        "is_clean": not is_foreign_file(info),
     }
 
 
@@ -127,7 +127,7 @@ def ws_edit(arguments: WsEdit, context: ActionContext) -> ActionResult:
                 path,
                 _replace_text(arguments, path, content),
                 condition=ready["condition"],
-                clean=writes_clean(context, own_words=ready["is_clean"]),
+                clean=writes_clean_file(context, own_words=ready["is_clean"]),
             )
     except (Conflict, NotFound):
         return _came_in_between(path, "edited")
@@ -200,7 +200,7 @@ def ws_mkdir(arguments: WsMkdir, context: ActionContext) -> ActionResult:
 
 def _replace_text(arguments: WsEdit, path: str, content: bytes) -> bytes:
     """The content after the edit; raises Invalid unless the old text occurs exactly once."""
-    text, old = decode_text(path, content), arguments.old_string
+    text, old = decode_file_text(path, content), arguments.old_string
     if not old or old == arguments.new_string:
         problem = "is empty" if not old else "and new_string are the same"
         raise Invalid(f"old_string {problem}", cure="give the text to replace and its replacement")
@@ -232,7 +232,9 @@ def _require_only_marker(context: ActionContext, folder: str) -> None:
     found = context.reach.files.list(context.agent.id, folder)
     if not found:
         raise NotFound(f"there is no file or folder {folder!r}", cure="list the workspace")
-    others = [info for info in found if info.path != f"{folder}/{MARKER}" or not is_marker(info)]
+    others = [
+        info for info in found if info.path != f"{folder}/{MARKER}" or not is_folder_marker(info)
+    ]
     if others:
         raise Invalid(
             f"folder {folder!r} is not empty: {len(others)} files are in it or below",

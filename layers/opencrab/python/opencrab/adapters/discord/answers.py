@@ -56,7 +56,7 @@ def discord_error(response: httpx.Response, token: str) -> Failure:
     return Failure(Invalid(text) if known else Unavailable(text), code)
 
 
-def retry_after(response: httpx.Response) -> tuple[float, bool]:
+def discord_retry_after(response: httpx.Response) -> tuple[float, bool]:
     """After how many seconds to ask again, and whether until then nothing at all may be asked."""
     told = _object(response)
     known = discord_seconds(told.get("retry_after"))

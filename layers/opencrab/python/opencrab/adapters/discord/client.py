@@ -15,7 +15,7 @@ from urllib.parse import quote
 import httpx
 
 from opencrab import __version__
-from opencrab.adapters.discord.answers import discord_error, retry_after
+from opencrab.adapters.discord.answers import discord_error, discord_retry_after
 from opencrab.adapters.discord.limits import RateLimits, Route
 from opencrab.domain.discord.community import InteractionReply, snowflake_time
 from opencrab.domain.errors import NeverSent, NotFound, Unavailable
@@ -204,7 +204,7 @@ class DiscordClient:
             self._limits.learn(route, response.headers)
             if response.status_code != _LIMITED:
                 return response
-            seconds, everything = retry_after(response)
+            seconds, everything = discord_retry_after(response)
             self._limits.refused(route, seconds, everything=everything)
         raise NeverSent(f"rate limited by Discord; retry in {seconds:.1f} s")
 

@@ -6,8 +6,8 @@ from typing import Any
 from pynamodb.expressions.operand import Path
 
 from opencrab.adapters.dynamodb import document as facts
-from opencrab.adapters.dynamodb.item import Item, Schema, shard_of, with_defaults
-from opencrab.adapters.dynamodb.listing import page_of
+from opencrab.adapters.dynamodb.item import Item, Schema, item_shard, item_with_defaults
+from opencrab.adapters.dynamodb.listing import page_of_items
 from opencrab.adapters.dynamodb.table import Cancelled, Table, Write, item_absent, put_item
 from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.agent_state import AgentState
@@ -16,7 +16,7 @@ from opencrab.domain.agents.soul import Soul
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.models.optimization import Aim
 
-SCHEMA = Schema("agent", (with_defaults, with_defaults, with_defaults))
+SCHEMA = Schema("agent", (item_with_defaults, item_with_defaults, item_with_defaults))
 BEFORE = SCHEMA.version - 1
 """The version of a part in which nothing is new: code of earlier releases reads it."""
 
@@ -65,7 +65,7 @@ class DynamoAgents:
         return profile
 
     def page(self, *, after: str | None, limit: int) -> tuple[Profile, ...]:
-        partitions = page_of(self._table, LIST, f"AGENT#{after or ''}", limit)
+        partitions = page_of_items(self._table, LIST, f"AGENT#{after or ''}", limit)
         found = self._table.several(
             [(pk, sk) for pk in partitions for sk in (AGENT, IDENTITY, SOUL)]
         )
@@ -103,7 +103,7 @@ class DynamoAgents:
         return _profile({item["sk"]["S"]: item for item in items})
 
 
-def created_at(table: Table, agent_id: str) -> datetime | None:
+def agent_item_created_at(table: Table, agent_id: str) -> datetime | None:
     """When an agent was created; None when there is none."""
     item = table.get(_partition(agent_id), AGENT)
     if item is None:
@@ -129,7 +129,7 @@ def _agent_item(agent: Agent) -> Item:
         "schema": SCHEMA.version if newest else BEFORE,
         "body": agent.model_dump_json(exclude=None if newest else _ADDED),
         "version": agent.version,
-        "list": f"{LIST}#{shard_of(partition)}",
+        "list": f"{LIST}#{item_shard(partition)}",
     }
     return SCHEMA.item(partition, AGENT, fields)
 

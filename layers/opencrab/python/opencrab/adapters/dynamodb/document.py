@@ -12,11 +12,11 @@ from opencrab.adapters.dynamodb import due_item as due_items
 from opencrab.adapters.dynamodb.item import (
     Item,
     Schema,
-    from_microseconds,
-    shard_of,
-    time_to_live,
-    to_microseconds,
-    with_defaults,
+    from_item_microseconds,
+    item_shard,
+    item_time_to_live,
+    item_with_defaults,
+    to_item_microseconds,
 )
 from opencrab.adapters.dynamodb.listing import due_items as due_items_of
 from opencrab.adapters.dynamodb.listing import readable_items
@@ -35,9 +35,9 @@ from opencrab.domain.agents.agent_state import MIND
 from opencrab.domain.document import Document, unique_facts
 from opencrab.domain.skills.skill import SKILL, SkillStatus
 from opencrab.domain.turn.due_item import DueItem
-from opencrab.ports.documents import stale_write
+from opencrab.ports.documents import stale_document_error
 
-SCHEMA = Schema("fact", (with_defaults,))
+SCHEMA = Schema("fact", (item_with_defaults,))
 BEFORE = SCHEMA.version - 1
 """The version of a fact in which nothing is new: code of the last release reads it."""
 
@@ -94,7 +94,7 @@ class DynamoFacts:
         return tuple(from_item(found[place]) for place in places if place in found)
 
     def due(self, kind: str, now: datetime, limit: int) -> tuple[Document, ...]:
-        items = due_items_of(self._table, _due_list(kind), to_microseconds(now), DUE_SHARDS)
+        items = due_items_of(self._table, _due_list(kind), to_item_microseconds(now), DUE_SHARDS)
         found = readable_items(from_item, items)
         due = (fact for fact in found if fact.due_at is not None and fact.due_at <= now)
         # An index that is behind may show one item twice: where it was, and where it is.
@@ -107,7 +107,7 @@ class DynamoFacts:
         try:
             self._table.transact(*writes)
         except Cancelled as refusal:
-            raise stale_write(facts[min(refusal.failed)]) from None
+            raise stale_document_error(facts[min(refusal.failed)]) from None
 
 
 def document_writes(facts: tuple[Document, ...]) -> tuple[Write, ...]:
@@ -128,8 +128,8 @@ def from_item(item: Item) -> Document:
         id=fact_id,
         version=fields["version"],
         body=json.loads(fields["body"]),
-        expires_at=None if expires is None else from_microseconds(expires),
-        due_at=None if due_at is None else from_microseconds(due_at),
+        expires_at=None if expires is None else from_item_microseconds(expires),
+        due_at=None if due_at is None else from_item_microseconds(due_at),
     )
 
 
@@ -139,8 +139,8 @@ def _write(fact: Document) -> Write:
         return delete_item(pk, sk, _version_condition(fact))
     fields = {
         "body": json.dumps(fact.body, ensure_ascii=False, separators=(",", ":")),
-        "expires_at": None if fact.expires_at is None else to_microseconds(fact.expires_at),
-        "ttl": None if fact.expires_at is None else time_to_live(fact.expires_at),
+        "expires_at": None if fact.expires_at is None else to_item_microseconds(fact.expires_at),
+        "ttl": None if fact.expires_at is None else item_time_to_live(fact.expires_at),
         "schema": SCHEMA.version if _is_newest(fact.kind, fact.body) else BEFORE,
         **_due(fact),
     }
@@ -179,8 +179,11 @@ def _due(fact: Document) -> dict[str, object]:
     """Where the index by time finds a fact; nowhere, where it has no time."""
     if fact.due_at is None:
         return {"due_list": None, "due_at": None}
-    place = shard_of(fact.owner, DUE_SHARDS)
-    return {"due_list": f"{_due_list(fact.kind)}#{place}", "due_at": to_microseconds(fact.due_at)}
+    place = item_shard(fact.owner, DUE_SHARDS)
+    return {
+        "due_list": f"{_due_list(fact.kind)}#{place}",
+        "due_at": to_item_microseconds(fact.due_at),
+    }
 
 
 def _due_list(kind: str) -> str:

@@ -3,12 +3,18 @@
 from datetime import datetime
 from itertools import islice
 
-from opencrab.adapters.dynamodb.item import Item, Schema, shard_of, to_microseconds, with_defaults
+from opencrab.adapters.dynamodb.item import (
+    Item,
+    Schema,
+    item_shard,
+    item_with_defaults,
+    to_item_microseconds,
+)
 from opencrab.adapters.dynamodb.listing import due_items, readable_items
 from opencrab.adapters.dynamodb.table import Table, Write, delete_item, put_item
 from opencrab.domain.turn.due_item import DueItem
 
-SCHEMA = Schema("due", (with_defaults,))
+SCHEMA = Schema("due", (item_with_defaults,))
 LIST = "due"
 HEAD = "D"
 
@@ -23,7 +29,7 @@ class DynamoDueItems:
         self._table.write(put_new_due_item(item))
 
     def due(self, now: datetime, limit: int) -> tuple[DueItem, ...]:
-        found = readable_items(from_item, due_items(self._table, LIST, to_microseconds(now)))
+        found = readable_items(from_item, due_items(self._table, LIST, to_item_microseconds(now)))
         return tuple(islice((item for item in found if item.at <= now), limit))
 
     def done(self, item_id: str) -> None:
@@ -34,8 +40,8 @@ def to_item(item: DueItem) -> Item:
     """The due item as an item of the table."""
     fields = {
         "body": item.model_dump_json(),
-        "due_list": f"{LIST}#{shard_of(item.id)}",
-        "due_at": to_microseconds(item.at),
+        "due_list": f"{LIST}#{item_shard(item.id)}",
+        "due_at": to_item_microseconds(item.at),
     }
     return SCHEMA.item(_partition(item.id), HEAD, fields)
 

@@ -23,7 +23,7 @@ from opencrab.adapters.dynamodb.turn import record as records
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.record import Record
-from opencrab.ports.erasure import not_ended
+from opencrab.ports.erasure import erasure_not_ended
 
 Change = Callable[[CountedSession], CountedSession]
 
@@ -64,10 +64,10 @@ class DynamoEraser:
         stored = self._table.get(headers.turn_partition(turn_id), headers.HEADER)
         turn = None if stored is None else headers.from_item(stored)
         if turn is not None and not turn.status.is_end:
-            raise not_ended(turn)
+            raise erasure_not_ended(turn)
         gone: list[Item] = []
         if turn is not None and turn.channel is not None:
-            gone += utterances.of_turn(self._table, turn.channel.target, turn_id)
+            gone += utterances.utterances_of_turn(self._table, turn.channel.target, turn_id)
         gone += records.items_of(self._table, turn_id)
         self._remove(gone)
         if turn is not None:
@@ -81,7 +81,7 @@ class DynamoEraser:
 
     def _redacting(self, session_id: str, sequences: Iterable[int]) -> tuple[Write, ...]:
         pk = sessions.session_partition(session_id)
-        found = self._table.several([(pk, line_items.sort_key(one)) for one in sequences])
+        found = self._table.several([(pk, line_items.line_sort_key(one)) for one in sequences])
         lines = [line_items.from_item(item) for item in found.values()]
         told = [line.message_id for line in lines if line.message_id is not None]
         known = self._table.several(

@@ -37,7 +37,9 @@ class Stores:
     eraser: DynamoEraser
 
 
-def stores_on(table: Table, *, consistent: bool = True, on_turn: OnTurn | None = None) -> Stores:
+def dynamodb_stores(
+    table: Table, *, consistent: bool = True, on_turn: OnTurn | None = None
+) -> Stores:
     """The stores on one table; `consistent` is for agents, see `DynamoAgents`."""
     seen = SessionCache()
     return Stores(

@@ -57,7 +57,7 @@ class Schema:
         return fields
 
 
-def with_defaults(fields: Fields) -> Fields:
+def item_with_defaults(fields: Fields) -> Fields:
     """A migration to a version whose new fields all have defaults."""
     return fields
 
@@ -103,21 +103,21 @@ def from_attribute(value: Mapping[str, Any]) -> Any:
             return content
 
 
-def shard_of(name: str, shards: int = SHARDS) -> int:
+def item_shard(name: str, shards: int = SHARDS) -> int:
     """Which of the shards a name belongs to: the same one for every process and for ever."""
     return zlib.crc32(name.encode()) % shards
 
 
-def to_microseconds(moment: datetime) -> int:
+def to_item_microseconds(moment: datetime) -> int:
     """A time as a whole number of microseconds since 1970: exact, and nine bytes in an item."""
     return (moment - _EPOCH) // _MICROSECOND
 
 
-def from_microseconds(since_1970: int) -> datetime:
+def from_item_microseconds(since_1970: int) -> datetime:
     """The time that a number of microseconds names."""
     return _EPOCH + since_1970 * _MICROSECOND
 
 
-def time_to_live(at: datetime) -> int:
+def item_time_to_live(at: datetime) -> int:
     """A time as DynamoDB's time to live wants it: whole seconds since 1970."""
     return int(at.timestamp())

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 _BATCH = 100
 
 
-def page_of(table: Table, name: str, after: str, limit: int) -> list[str]:
+def page_of_items(table: Table, name: str, after: str, limit: int) -> list[str]:
     """The next partition keys of a list, in order. The index may lag a moment behind the items."""
     shards = (table.listed(f"{name}#{place}", after, limit) for place in range(SHARDS))
     merged = heapq.merge(*([item["pk"]["S"] for item in keys] for keys in shards))

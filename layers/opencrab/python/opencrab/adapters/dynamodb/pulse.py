@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from opencrab.adapters.dynamodb.item import Schema, from_microseconds, to_microseconds
+from opencrab.adapters.dynamodb.item import Schema, from_item_microseconds, to_item_microseconds
 from opencrab.adapters.dynamodb.table import Table, put_item
 
 SCHEMA = Schema("pulse")
@@ -17,9 +17,11 @@ class DynamoPulse:
 
     def beat(self, now: datetime) -> None:
         """Note that the heartbeat came."""
-        self._table.write(put_item(SCHEMA.item(PARTITION, PULSE, {"at": to_microseconds(now)})))
+        self._table.write(
+            put_item(SCHEMA.item(PARTITION, PULSE, {"at": to_item_microseconds(now)}))
+        )
 
     def last(self) -> datetime | None:
         """When it came last; None when it never did."""
         item = self._table.get(PARTITION, PULSE, consistent=False)
-        return None if item is None else from_microseconds(SCHEMA.fields(item)["at"])
+        return None if item is None else from_item_microseconds(SCHEMA.fields(item)["at"])

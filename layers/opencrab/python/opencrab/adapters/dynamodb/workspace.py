@@ -15,7 +15,12 @@ from pynamodb.expressions.condition import Condition
 from pynamodb.expressions.operand import Path
 from pynamodb.expressions.update import Update
 
-from opencrab.adapters.dynamodb.item import Item, Schema, from_microseconds, to_microseconds
+from opencrab.adapters.dynamodb.item import (
+    Item,
+    Schema,
+    from_item_microseconds,
+    to_item_microseconds,
+)
 from opencrab.adapters.dynamodb.table import (
     Cancelled,
     ConditionFailed,
@@ -32,9 +37,9 @@ from opencrab.ports.workspace.files import FileInfo
 from opencrab.ports.workspace.ledger import (
     LedgerEntry,
     SpaceReservation,
-    name_taken,
-    over_quota,
-    twin_names,
+    file_name_taken_error,
+    twin_file_names,
+    workspace_over_quota_error,
 )
 
 FILE = Schema("workspace file")
@@ -66,12 +71,12 @@ class DynamoLedger:
             saved = self._saved.get((agent_id, path))
         if saved is not None:
             return saved
-        item = self._table.get(workspace_partition(agent_id), sort_key(path))
+        item = self._table.get(workspace_partition(agent_id), workspace_sort_key(path))
         entry = None if item is None else from_item(item)
         return entry if entry is not None and entry.path == path else LedgerEntry(path)
 
     def entries(self, agent_id: str, folder: str = "") -> tuple[LedgerEntry, ...]:
-        below = f"{sort_key(folder)}/" if folder else "F#"
+        below = f"{workspace_sort_key(folder)}/" if folder else "F#"
         items = self._table.beginning(workspace_partition(agent_id), below)
         return tuple(entry for entry in map(from_item, items) if entry is not None)
 
@@ -84,7 +89,7 @@ class DynamoLedger:
         after = replace(entry, counted=entry.held, revision=self._clock.new_id())
         growth = after.counted - entry.counted
         if quota_bytes is not None and growth > quota_bytes:
-            raise over_quota(entry.path, growth, self.usage(agent_id), quota_bytes)
+            raise workspace_over_quota_error(entry.path, growth, self.usage(agent_id), quota_bytes)
         writes = [
             _entry_write(agent_id, entry, after),
             *_folders(agent_id, entry, after),
@@ -127,15 +132,15 @@ def workspace_partition(agent_id: str) -> str:
     return f"WORKSPACE#{agent_id}"
 
 
-def sort_key(path: str) -> str:
+def workspace_sort_key(path: str) -> str:
     """The one key of all paths that look the same."""
-    return "F#" + "/".join(map(_short, twin_names(path)))
+    return "F#" + "/".join(map(_short, twin_file_names(path)))
 
 
 def to_item(agent_id: str, entry: LedgerEntry) -> Item:
     """An entry as an item."""
     reservations = {
-        each.token: [each.size, to_microseconds(each.at)] for each in entry.reservations
+        each.token: [each.size, to_item_microseconds(each.at)] for each in entry.reservations
     }
     fields: dict[str, Any] = {
         "path": entry.path,
@@ -146,7 +151,7 @@ def to_item(agent_id: str, entry: LedgerEntry) -> Item:
         "counted": entry.counted,
         "revision": entry.revision,
     }
-    return FILE.item(workspace_partition(agent_id), sort_key(entry.path), fields)
+    return FILE.item(workspace_partition(agent_id), workspace_sort_key(entry.path), fields)
 
 
 def from_item(item: Item) -> LedgerEntry | None:
@@ -161,7 +166,7 @@ def from_item(item: Item) -> LedgerEntry | None:
         size=fields.get("size"),
         info=FileInfo(path, fields["size"], fields["sha256"], fields["version"]) if known else None,
         reservations=tuple(
-            SpaceReservation(token, size, from_microseconds(at))
+            SpaceReservation(token, size, from_item_microseconds(at))
             for token, (size, at) in reservations.items()
         ),
         counted=fields["counted"],
@@ -180,7 +185,7 @@ def _short(name: str) -> str:
 def _entry_write(agent_id: str, before: LedgerEntry, after: LedgerEntry) -> Write:
     condition = _was(before) if before.revision else _is_free()
     if after.is_empty:
-        return delete_item(workspace_partition(agent_id), sort_key(after.path), condition)
+        return delete_item(workspace_partition(agent_id), workspace_sort_key(after.path), condition)
     return put_item(to_item(agent_id, after), condition)
 
 
@@ -204,13 +209,18 @@ def _folders(agent_id: str, before: LedgerEntry, after: LedgerEntry) -> list[Wri
     pk = workspace_partition(agent_id)
     if after.is_empty:
         return [
-            update_item(pk, sort_key(folder), Update(Path("files").add(-1)), Path("files").exists())
+            update_item(
+                pk,
+                workspace_sort_key(folder),
+                Update(Path("files").add(-1)),
+                Path("files").exists(),
+            )
             for folder in above
         ]
     return [
         update_item(
             pk,
-            sort_key(folder),
+            workspace_sort_key(folder),
             Update(
                 Path("files").add(1),
                 Path("path").set(folder),
@@ -246,7 +256,7 @@ def _answer(
     if 0 in refusal.failed or quota_bytes is None:
         return None
     used = next((int(item["bytes"]["N"]) for item in refusal.failed.values() if item), 0)
-    raise over_quota(after.path, growth, used, quota_bytes)
+    raise workspace_over_quota_error(after.path, growth, used, quota_bytes)
 
 
 def _is_saved(stored: Item | None, after: LedgerEntry) -> bool:
@@ -265,4 +275,4 @@ def _clash(item: Item, path: str) -> Invalid | None:
     wanted = "/".join(path.split("/")[: existing.count("/") + 1])
     if not is_folder and existing == path:
         return None
-    return name_taken(wanted, existing, is_folder=is_folder)
+    return file_name_taken_error(wanted, existing, is_folder=is_folder)

@@ -8,9 +8,9 @@ from threading import Lock
 from opencrab.adapters.local_files.disk import (
     REAL_DISK,
     Disk,
-    open_file,
-    prepare_root,
-    translate_errors,
+    open_local_file,
+    prepare_files_root,
+    translate_disk_errors,
 )
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.identifier import content_hash
@@ -24,7 +24,7 @@ class LocalBlobs:
     def __init__(self, root: Path, *, disk: Disk = REAL_DISK) -> None:
         self._lock = Lock()
         self._folder = root.resolve() / "blobs"
-        self._writer = prepare_root(self._folder, disk)
+        self._writer = prepare_files_root(self._folder, disk)
 
     def put(self, sha256: str, content: bytes) -> None:
         if content_hash(content) != sha256:
@@ -34,14 +34,14 @@ class LocalBlobs:
                 cure="use the content's SHA-256",
             )
         place = self._place(sha256)
-        with self._lock, translate_errors(self._folder):
+        with self._lock, translate_disk_errors(self._folder):
             if self._stored(sha256) is None:
                 self._writer.replace(place, content)
             self._writer.sync(place.parent)
             self._writer.sync(self._folder)
 
     def get(self, sha256: str) -> bytes:
-        with translate_errors(self._folder):
+        with translate_disk_errors(self._folder):
             content = self._stored(sha256)
         if content is None:
             raise NotFound(f"blob {sha256!r} is missing or damaged", field="sha256")
@@ -51,7 +51,7 @@ class LocalBlobs:
         if not _SHA256.fullmatch(sha256):
             return
         place = self._place(sha256)
-        with self._lock, translate_errors(self._folder):
+        with self._lock, translate_disk_errors(self._folder):
             with suppress(FileNotFoundError):
                 self._writer.disk.unlink(place)
             if place.parent.exists():
@@ -64,7 +64,7 @@ class LocalBlobs:
         if not _SHA256.fullmatch(sha256):
             return None
         try:
-            with open_file(self._place(sha256)) as file:
+            with open_local_file(self._place(sha256)) as file:
                 content = file.read()
         except FileNotFoundError:
             return None

@@ -110,9 +110,9 @@ class Writer:
             self.sync(each.parent)
 
 
-def prepare_root(root: Path, disk: Disk) -> Writer:
+def prepare_files_root(root: Path, disk: Disk) -> Writer:
     """A writer for a root that now exists, without what a dead process left in it."""
-    with translate_errors(root):
+    with translate_disk_errors(root):
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         writer = Writer(disk, root / ".writing")
         writer.clean()
@@ -120,7 +120,7 @@ def prepare_root(root: Path, disk: Disk) -> Writer:
 
 
 @contextmanager
-def open_file(place: Path) -> Generator[BufferedReader]:
+def open_local_file(place: Path) -> Generator[BufferedReader]:
     """A file to read, never through a link; raises FileNotFoundError."""
     descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW)
     with os.fdopen(descriptor, "rb") as file:
@@ -136,7 +136,7 @@ def folder_entries(folder: Path) -> list[str]:
 
 
 @contextmanager
-def translate_errors(root: Path) -> Generator[None]:
+def translate_disk_errors(root: Path) -> Generator[None]:
     """Turn the operating system's errors into ours, naming the directory."""
     try:
         yield

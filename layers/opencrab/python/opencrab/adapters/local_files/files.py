@@ -14,11 +14,11 @@ from opencrab.adapters.local_files.disk import (
     REAL_DISK,
     Disk,
     folder_entries,
-    open_file,
-    prepare_root,
-    translate_errors,
+    open_local_file,
+    prepare_files_root,
+    translate_disk_errors,
 )
-from opencrab.adapters.local_files.history import VersionHistory, describe_version
+from opencrab.adapters.local_files.history import VersionHistory, describe_file_version
 from opencrab.adapters.local_files.marks import Marks
 from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.domain.identifier import content_hash
@@ -72,22 +72,22 @@ class LocalFiles:
         self._usages: dict[str, _Usage] = {}
         self._digests: dict[Path, tuple[str, str]] = {}
         self._root = root.resolve()
-        self._writer = prepare_root(self._root, disk)
+        self._writer = prepare_files_root(self._root, disk)
         self._history = VersionHistory(self._root, quota_bytes)
         self._marks = Marks(self._root)
 
     def info(self, agent_id: str, path: str) -> FileInfo | None:
         path = workspace_path(path)
-        with self._lock, translate_errors(self._root):
+        with self._lock, translate_disk_errors(self._root):
             return self._current(agent_id, path)
 
     def read(self, agent_id: str, path: str) -> tuple[FileInfo, bytes]:
         path = workspace_path(path)
-        with self._lock, translate_errors(self._root):
+        with self._lock, translate_disk_errors(self._root):
             place, exists = self._locate(agent_id, path)
             if not exists:
                 raise file_not_found_error(path)
-            with open_file(place) as file:
+            with open_local_file(place) as file:
                 status = os.fstat(file.fileno())
                 self._check_size(path, status.st_size)
                 content = file.read()
@@ -105,7 +105,7 @@ class LocalFiles:
     ) -> FileInfo:
         path = workspace_path(path)
         self._check_size(path, len(content))
-        with self._lock, translate_errors(self._root):
+        with self._lock, translate_disk_errors(self._root):
             usage = self._usage(agent_id)
             place, exists = self._locate(agent_id, path, creating=True)
             stored = _info(place, path) if exists else None
@@ -125,7 +125,7 @@ class LocalFiles:
 
     def list(self, agent_id: str, prefix: str = "") -> tuple[FileInfo, ...]:
         prefix = workspace_prefix(prefix)
-        with translate_errors(self._root):
+        with translate_disk_errors(self._root):
             with self._lock:
                 place, exists = self._locate(agent_id, prefix, folder=True)
             found = self._listed(place, self._workspace(agent_id)) if exists else ()
@@ -133,7 +133,7 @@ class LocalFiles:
 
     def delete(self, agent_id: str, path: str, *, condition: str | None = None) -> None:
         path = workspace_path(path)
-        with self._lock, translate_errors(self._root):
+        with self._lock, translate_disk_errors(self._root):
             place, exists = self._locate(agent_id, path)
             if not exists:
                 raise file_not_found_error(path)
@@ -151,22 +151,22 @@ class LocalFiles:
 
     def versions(self, agent_id: str, path: str) -> tuple[FileVersion, ...]:
         path = workspace_path(path)
-        with self._lock, translate_errors(self._root):
+        with self._lock, translate_disk_errors(self._root):
             current = self._current(agent_id, path)
             older = self._history.versions(agent_id, path)
         if current is None:
             return older[:VERSIONS]
-        newest = describe_version(current.version, current.size, is_current=True)
+        newest = describe_file_version(current.version, current.size, is_current=True)
         # A crash in the middle of a write may have left the current content among the older ones.
         others = [each for each in older if each.version != current.version]
         return (newest, *others)[:VERSIONS]
 
     def read_version(self, agent_id: str, path: str, version: str) -> bytes:
         path = workspace_path(path)
-        with self._lock, translate_errors(self._root):
+        with self._lock, translate_disk_errors(self._root):
             current = self._current(agent_id, path)
             if current is not None and current.version == version:
-                with open_file(self._workspace(agent_id) / path) as file:
+                with open_local_file(self._workspace(agent_id) / path) as file:
                     return file.read()
             content = self._history.read(agent_id, path, version)
         if content is None:
@@ -265,7 +265,7 @@ class LocalFiles:
         mark = f"{status.st_ino}-{status.st_mtime_ns}-{status.st_size}"
         known = self._digests.get(place)
         if known is None or known[0] != mark:
-            with open_file(place) as file:
+            with open_local_file(place) as file:
                 known = self._digests[place] = (mark, _hash_of(file))
         return known[1]
 
@@ -286,7 +286,7 @@ class LocalFiles:
 
 
 def _info(place: Path, path: str) -> FileInfo:
-    with open_file(place) as file:
+    with open_local_file(place) as file:
         status = os.fstat(file.fileno())
         return _describe_file(path, _hash_of(file), status)
 

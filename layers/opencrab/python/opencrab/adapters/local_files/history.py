@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from opencrab.adapters.local_files.disk import open_file
+from opencrab.adapters.local_files.disk import open_local_file
 from opencrab.domain.identifier import content_hash
 from opencrab.ports.workspace.files import FileVersion
 
@@ -69,14 +69,14 @@ class VersionHistory:
     def versions(self, agent_id: str, path: str) -> tuple[FileVersion, ...]:
         """What is kept of a file, newest first."""
         kept = sorted(_stored_versions(self._folder(agent_id, path)), key=_by_name, reverse=True)
-        return tuple(describe_version(_version(each.place.name), each.size) for each in kept)
+        return tuple(describe_file_version(_version(each.place.name), each.size) for each in kept)
 
     def read(self, agent_id: str, path: str, version: str) -> bytes | None:
         """The content of a version, or None when it is not kept, or not as it was."""
         if not _VERSION.fullmatch(version):
             return None
         try:
-            with open_file(self._folder(agent_id, path) / _name(version)) as file:
+            with open_local_file(self._folder(agent_id, path) / _name(version)) as file:
                 content = file.read()
         except FileNotFoundError:
             return None
@@ -113,7 +113,7 @@ class VersionHistory:
                 yield from _stored_versions(folder)
 
 
-def describe_version(version: str, size: int, *, is_current: bool = False) -> FileVersion:
+def describe_file_version(version: str, size: int, *, is_current: bool = False) -> FileVersion:
     """A version as the port has it; the time of change is a part of its name."""
     at = datetime.fromtimestamp(int(version.rpartition("-")[2], 16) / _NANOSECONDS, UTC)
     return FileVersion(version=version, size=size, at=at, is_current=is_current)

@@ -9,7 +9,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from opencrab.adapters.local_files.disk import open_file
+from opencrab.adapters.local_files.disk import open_local_file
 from opencrab.domain.identifier import content_hash
 
 _FOLDER = "clean"
@@ -25,7 +25,7 @@ class Marks:
 
     def has(self, agent_id: str, path: str, sha256: str) -> bool:
         """Whether a file with this content is clean."""
-        with suppress(OSError), open_file(self._place(agent_id, path)) as file:
+        with suppress(OSError), open_local_file(self._place(agent_id, path)) as file:
             return file.read(_MOST) == sha256.encode()
         return False
 

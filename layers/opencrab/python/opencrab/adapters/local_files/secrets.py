@@ -9,7 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from opencrab.adapters.local_files.disk import REAL_DISK, Disk, Writer, translate_errors
+from opencrab.adapters.local_files.disk import REAL_DISK, Disk, Writer, translate_disk_errors
 from opencrab.domain.access.secret import require_secret
 from opencrab.domain.errors import Unavailable
 
@@ -87,7 +87,7 @@ class FileSecrets:
 
     @contextmanager
     def _translated(self) -> Generator[None]:
-        with translate_errors(self._folder):
+        with translate_disk_errors(self._folder):
             try:
                 yield
             except OSError as error:

@@ -23,8 +23,8 @@ from opencrab.adapters.local_files.disk import (
     Disk,
     Writer,
     folder_entries,
-    open_file,
-    translate_errors,
+    open_local_file,
+    translate_disk_errors,
 )
 from opencrab.domain.workspace.path import workspace_folder_of_agent
 from opencrab.ports.clock import Clock
@@ -56,12 +56,12 @@ class DirectorySnapshots:
 
     def newest(self, agent_id: str) -> Snapshot | None:
         folder = self._folder(agent_id)
-        with translate_errors(folder):
+        with translate_disk_errors(folder):
             return self._newest(folder)
 
     def fetch(self, snapshot: Snapshot, into: Path) -> bool:
         folder = self._folder(snapshot.agent_id)
-        with translate_errors(folder):
+        with translate_disk_errors(folder):
             try:
                 return _copy_snapshot(_place(folder, _number(snapshot.version)), snapshot, into)
             except OSError as error:
@@ -73,7 +73,7 @@ class DirectorySnapshots:
         self, agent_id: str, file: Path, *, rows: int, tokenizer: int, over: Snapshot | None
     ) -> Snapshot | None:
         folder = self._folder(agent_id)
-        with translate_errors(folder):
+        with translate_disk_errors(folder):
             self._make(folder)
             number = _last(folder)
             if self._newest(folder) != over:
@@ -101,7 +101,7 @@ class DirectorySnapshots:
 
     def remove(self, agent_id: str) -> None:
         folder = self._folder(agent_id)
-        with translate_errors(folder):
+        with translate_disk_errors(folder):
             if not folder_entries(folder):
                 return
             while not self._enter(folder, number := _last(folder) + 1, None, None):
@@ -131,7 +131,7 @@ class DirectorySnapshots:
         """
         while number := _last(folder):
             try:
-                with open_file(_place(folder, number)) as file:
+                with open_local_file(_place(folder, number)) as file:
                     return _read_snapshot_head(file, folder.name, number)
             except FileNotFoundError:
                 continue
@@ -233,7 +233,7 @@ def _read_snapshot_head(file: BufferedReader, agent_id: str, number: int) -> Sna
 def _copy_snapshot(place: Path, snapshot: Snapshot, into: Path) -> bool:
     """Copy what follows the head, and say whether it is all that the head promised."""
     digest, size = hashlib.sha256(), 0
-    with open_file(place) as file:
+    with open_local_file(place) as file:
         if _read_snapshot_head(file, snapshot.agent_id, _number(snapshot.version)) != snapshot:
             return False
         with into.open("wb") as copy:

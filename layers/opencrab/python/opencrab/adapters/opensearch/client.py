@@ -124,7 +124,7 @@ class OpenSearchClient:
         )
 
 
-def all_written(refused: Iterable[NotWritten]) -> None:
+def all_documents_written(refused: Iterable[NotWritten]) -> None:
     """Raise Unavailable, with names and reasons, unless there are none."""
     listed = list(refused)
     if listed:

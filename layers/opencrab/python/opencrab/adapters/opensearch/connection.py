@@ -35,7 +35,7 @@ Chance = Callable[[], float]
 """A number from 0 to 1, so that those who were turned away together do not come back together."""
 
 
-def new_transport() -> httpx.BaseTransport:
+def new_opensearch_transport() -> httpx.BaseTransport:
     """Connections that are kept; httpx's transport without its client, which nothing here needs."""
     return httpx.HTTPTransport(limits=httpx.Limits(max_connections=20, keepalive_expiry=60.0))
 
@@ -91,8 +91,8 @@ class OpenSearchConnection:
         clock: Clock,
         backoff: Backoff,
     ) -> None:
-        self._endpoint = checked_endpoint(endpoint)
-        self._region = region_of(self._endpoint)
+        self._endpoint = checked_opensearch_endpoint(endpoint)
+        self._region = opensearch_region(self._endpoint)
         self._transport = transport
         self._signer = signer
         self._clock = clock
@@ -143,7 +143,7 @@ class OpenSearchConnection:
             response.close()
 
 
-def checked_endpoint(endpoint: str) -> str:
+def checked_opensearch_endpoint(endpoint: str) -> str:
     """The address of a collection without a trailing slash, once it is known to be safe."""
     url = BaseUrlRules("the search collection", "search.opensearch_endpoint").checked(endpoint)
     if not url.startswith("https://") or urlsplit(url).path:
@@ -155,7 +155,7 @@ def checked_endpoint(endpoint: str) -> str:
     return url
 
 
-def region_of(endpoint: str) -> str:
+def opensearch_region(endpoint: str) -> str:
     """The region in which a collection is, as its address says."""
     found = _HOST.fullmatch(urlsplit(endpoint).hostname or "")
     if found is None:

@@ -12,18 +12,18 @@ from opencrab.adapters.opensearch.client import (
     DocumentWrite,
     NotWritten,
     OpenSearchClient,
-    all_written,
+    all_documents_written,
 )
-from opencrab.adapters.opensearch.query_plan import kept_in
+from opencrab.adapters.opensearch.query_plan import kept_rows_query
 from opencrab.adapters.opensearch.schema import (
     document_of_row,
     index_creation_body,
     index_document_id,
+    index_made_at,
     index_name,
-    line_id,
-    made_at,
-    place_row,
-    row_id,
+    line_document_id,
+    place_search_row,
+    row_document_id,
 )
 from opencrab.adapters.opensearch.watermark import Watermarks
 from opencrab.adapters.search_rows import (
@@ -32,7 +32,7 @@ from opencrab.adapters.search_rows import (
     ChangeHint,
     ForgottenRows,
     SearchRowReader,
-    ref_of,
+    search_row_ref,
 )
 from opencrab.domain.erasure.request import COPIES_KEPT, ErasureMark
 from opencrab.domain.errors import Unavailable
@@ -83,7 +83,7 @@ class OpenSearchIndexing:
         if self._client.about(name) is not None:
             forgotten = ForgottenRows(self._past.marks(agent_id))
             self._prepared(name, forgotten)
-            all_written(self._client.write(name, _deletions(forgotten.marks.values())))
+            all_documents_written(self._client.write(name, _deletions(forgotten.marks.values())))
 
     def _index(self, agent_id: str, hinted: ChangeHint, *, whole: bool = False) -> None:
         name = index_name(self._stage, agent_id)
@@ -96,9 +96,9 @@ class OpenSearchIndexing:
         run.apply_erasures(_newer(forgotten, reached))
         for batch in self._past.new_batches(agent_id, seen, *hinted.sessions):
             run.take(batch)
-        changed = [(RowKind(kind), ref_of(kind, fact_id)) for kind, fact_id in hinted.kept]
+        changed = [(RowKind(kind), search_row_ref(kind, fact_id)) for kind, fact_id in hinted.kept]
         if whole:
-            changed.extend(kept_in(self._client, name) - run.kept)
+            changed.extend(kept_rows_query(self._client, name) - run.kept)
         run.reread({each: self._past.row_named(agent_id, *each) for each in changed})
         self._obey_late(agent_id, name, forgotten)
         run.finish()
@@ -111,7 +111,7 @@ class OpenSearchIndexing:
         """
         about = self._client.about(name)
         reached = Watermarks(self._client, name)
-        since = None if about is None else made_at(about)
+        since = None if about is None else index_made_at(about)
         if since is not None and not (forgotten.until and since <= forgotten.until):
             reached.load()
             agent = reached.agent()
@@ -135,7 +135,7 @@ class OpenSearchIndexing:
             raise Unavailable(
                 "all data of the agent was erased concurrently", cure="index the agent again"
             )
-        all_written(self._client.write(name, _deletions(late)))
+        all_documents_written(self._client.write(name, _deletions(late)))
 
 
 class _Run:
@@ -198,14 +198,16 @@ class _Run:
         if not self._refused:
             self._later.append(self._reached.whole(self._last, self._began, self._clock.now()))
         self._refused.extend(self._client.write(self._name, self._later))
-        all_written(self._refused)
+        all_documents_written(self._refused)
 
     def _writes(self, rows: Iterable[SearchRow], place: int) -> Iterator[DocumentWrite]:
         """Documents of the rows that may be kept; a forgotten row still has its place."""
         for row in rows:
             place += row.is_spoken
             if not self._forgotten.has(row):
-                yield DocumentWrite(row_id(row), document_of_row(place_row(row, place)))
+                yield DocumentWrite(
+                    row_document_id(row), document_of_row(place_search_row(row, place))
+                )
 
 
 def _newer(forgotten: ForgottenRows, reached: Watermarks) -> list[ErasureMark]:
@@ -226,4 +228,4 @@ def _deletions(marks: Iterable[ErasureMark]) -> Iterator[DocumentWrite]:
         yield from (DocumentWrite(index_document_id(ref)) for ref in mark.refs)
         for lines in mark.lines:
             for sequence in range(lines.first, lines.last + 1):
-                yield DocumentWrite(line_id(lines.session_id, sequence))
+                yield DocumentWrite(line_document_id(lines.session_id, sequence))

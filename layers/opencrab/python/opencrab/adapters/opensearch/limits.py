@@ -28,12 +28,12 @@ def term_filter(name: str, value: object) -> Clause:
 _PRIVATE = term_filter("hearing", Hearing.PRIVATE.value)
 
 
-def any_of(clauses: list[Clause]) -> Clause:
+def any_of_filters(clauses: list[Clause]) -> Clause:
     """Documents that fulfil at least one."""
     return {"bool": {"should": clauses, "minimum_should_match": 1}}
 
 
-def may_hear(query: SearchQuery, heard: AbstractSet[str]) -> list[Clause]:
+def audible_rows_filter(query: SearchQuery, heard: AbstractSet[str]) -> list[Clause]:
     """What whoever asks may hear of, the same as `hears`."""
     clauses = [term_filter("doc", ROW), *_clearance(query.clearance, heard)]
     if query.before is not None:
@@ -44,14 +44,14 @@ def may_hear(query: SearchQuery, heard: AbstractSet[str]) -> list[Clause]:
     return clauses
 
 
-def may_answer(query: SearchQuery, heard: AbstractSet[str]) -> list[Clause]:
+def answering_rows_filter(query: SearchQuery, heard: AbstractSet[str]) -> list[Clause]:
     """What may answer a query, the same as `answers`."""
-    clauses = may_hear(query, heard)
+    clauses = audible_rows_filter(query, heard)
     if query.session_id is not None:
         clauses.append(term_filter("session", query.session_id))
     if query.speaker is not None:
         names = ("speaker", "speaker_id")
-        clauses.append(any_of([term_filter(name, query.speaker) for name in names]))
+        clauses.append(any_of_filters([term_filter(name, query.speaker) for name in names]))
     if query.kinds:
         clauses.append({"terms": {"kind": sorted(each.value for each in query.kinds)}})
     if query.hearings:
@@ -104,11 +104,13 @@ def _clearance(clearance: SearchClearance, heard: AbstractSet[str]) -> list[Clau
     if clearance.session_id:
         inner = [term_filter("session", clearance.session_id)]
         if clearance.person_id:
-            inner.append(any_of([term_filter("ref", ""), {"bool": {"must_not": [_PRIVATE]}}]))
+            inner.append(
+                any_of_filters([term_filter("ref", ""), {"bool": {"must_not": [_PRIVATE]}}])
+            )
         else:
             inner.append(term_filter("kind", RowKind.SPEECH.value))
         allowed.append({"bool": {"filter": inner}})
     if clearance.person_id and heard:
         there = {"terms": {"session": sorted(heard)}}
         allowed.append({"bool": {"filter": [there], "must_not": [_PRIVATE]}})
-    return [any_of(allowed)]
+    return [any_of_filters(allowed)]

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from opencrab.adapters.opensearch.limits import row_is_audible, row_may_answer
 from opencrab.adapters.opensearch.query_plan import QueryContext
-from opencrab.adapters.opensearch.schema import PlacedRow, place_row
+from opencrab.adapters.opensearch.schema import PlacedRow, place_search_row
 from opencrab.adapters.opensearch.terms import query_term_shares
 from opencrab.adapters.search_rows import search_row_micros
 from opencrab.domain.memory.search_row import SearchRow
@@ -20,7 +20,7 @@ from opencrab.domain.text.ranking import (
     RankingCandidate,
     rank_search_candidates,
 )
-from opencrab.ports.memory.search import MOST_FOUND, SearchHit, SearchQuery, excerpt_line
+from opencrab.ports.memory.search import MOST_FOUND, SearchHit, SearchQuery, search_excerpt_line
 
 Place = tuple[str, int]
 """A session, and a place among its speech."""
@@ -85,7 +85,7 @@ class RowPool:
         del self._rows[key]
         if row is not None:
             self._pool.add(key)
-            self.add({key: place_row(row, 0)})
+            self.add({key: place_search_row(row, 0)})
 
     def row(self, key: str) -> SearchRow:
         """One of the rows."""
@@ -141,7 +141,7 @@ class RowPool:
             row=found.row,
             score=each.score,
             why=each.why,
-            excerpt="\n".join(map(excerpt_line, shown)),
+            excerpt="\n".join(map(search_excerpt_line, shown)),
             taint=any(row.taint for row in shown),
         )
 

@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import Any
 
 from opencrab.adapters.opensearch.client import OpenSearchClient
-from opencrab.adapters.opensearch.limits import may_hear, row_is_audible, term_filter
-from opencrab.adapters.opensearch.recent_rows import RecentRows, tail_of
+from opencrab.adapters.opensearch.limits import audible_rows_filter, row_is_audible, term_filter
+from opencrab.adapters.opensearch.recent_rows import RecentRows, recent_search_rows
 from opencrab.adapters.opensearch.schema import ROW
 from opencrab.adapters.opensearch.watermark import SETTLED, Watermarks, newest_watermarks_query
 from opencrab.adapters.search_rows import KEPT, SearchRowReader
 from opencrab.domain.memory.search_row import RowKind
-from opencrab.domain.text.query import named_speakers
+from opencrab.domain.text.query import speakers_named_in_query
 from opencrab.ports.memory.search import SearchQuery
 
 MOST_SPEAKERS = 1_000
@@ -49,18 +49,18 @@ def run_query(
     answer = client.search(index, _watermark_query(person))
     reached = Watermarks(client, index, until=now - SETTLED)
     reached.read(answer)
-    tail = tail_of(past, agent_id, query, reached)
+    tail = recent_search_rows(past, agent_id, query, reached)
     rows = [found.row for found in tail.rows.values()]
     found = answer["aggregations"]["all"]["rows"] if answer else {}
     speakers = {row.speaker for row in rows}.union(_names(found.get("speakers"))) - {""}
     heard = {row.session_id for row in rows if row.is_spoken and row.speaker_id == person}
     heard.update(_names(found.get("heard", {}).get("in")))
     before = QueryContext(tail=tail, heard=frozenset(heard if person else ()))
-    called = named_speakers(query.text, speakers)
+    called = speakers_named_in_query(query.text, speakers)
     return replace(before, speakers=_visible_speakers(client, index, query, called, before))
 
 
-def kept_in(client: OpenSearchClient, index: str) -> set[tuple[RowKind, str]]:
+def kept_rows_query(client: OpenSearchClient, index: str) -> set[tuple[RowKind, str]]:
     """The kept things that an index shows, by kind and id."""
     kinds = [kind for kind in RowKind if kind.value in KEPT]
     aggs = {
@@ -94,7 +94,7 @@ def _visible_speakers(
     rest = sorted(speakers - near)
     if not rest:
         return speakers
-    limits = [{"terms": {"speaker": rest}}, *may_hear(query, before.heard)]
+    limits = [{"terms": {"speaker": rest}}, *audible_rows_filter(query, before.heard)]
     aggs = {"speakers": {"terms": {"field": "speaker", "size": len(rest)}}}
     body = {"size": 0, "query": {"bool": {"filter": limits}}, "aggs": aggs}
     answer = client.search(index, body)

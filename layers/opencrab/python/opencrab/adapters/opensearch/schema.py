@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from opencrab.adapters.opensearch.terms import index_text
-from opencrab.adapters.search_rows import search_row_micros, time_of
+from opencrab.adapters.search_rows import search_row_micros, search_row_time
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.errors import Invalid
 from opencrab.domain.memory.search_row import RowKind, SearchRow
@@ -70,11 +70,11 @@ def index_creation_body(now: datetime) -> dict[str, Any]:
     }
 
 
-def made_at(about: Mapping[str, Any]) -> datetime | None:
+def index_made_at(about: Mapping[str, Any]) -> datetime | None:
     """When an index was created, None for one of another schema."""
     if about.get("opencrab") != SCHEMA or not isinstance(about.get("made_at"), int):
         return None
-    return time_of(about["made_at"])
+    return search_row_time(about["made_at"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class PlacedRow:
     timed: bool
 
 
-def place_row(row: SearchRow, place: int) -> PlacedRow:
+def place_search_row(row: SearchRow, place: int) -> PlacedRow:
     """A row at its place."""
     return PlacedRow(row, place if row.is_spoken else 0, has_time_word(row.text))
 
@@ -113,7 +113,7 @@ def index_name(stage: str, agent_id: str) -> str:
     return f"opencrab-{stage}-{name}"
 
 
-def line_id(session_id: str, sequence: int) -> str:
+def line_document_id(session_id: str, sequence: int) -> str:
     """The document of a line."""
     return f"line:{session_id}:{sequence}"
 
@@ -123,9 +123,9 @@ def index_document_id(ref: str) -> str:
     return f"kept:{ref}"
 
 
-def row_id(row: SearchRow) -> str:
+def row_document_id(row: SearchRow) -> str:
     """The document of a row: the same row is the same document, however often it is written."""
-    return index_document_id(row.id) if row.ref else line_id(row.session_id, row.sequence)
+    return index_document_id(row.id) if row.ref else line_document_id(row.session_id, row.sequence)
 
 
 def document_of_row(found: PlacedRow) -> dict[str, Any]:
@@ -163,7 +163,7 @@ def row_of_document(source: Mapping[str, Any]) -> PlacedRow:
         hearing=Hearing(source["hearing"]),
         speaker_id=source["speaker_id"],
         speaker=source["speaker"],
-        at=time_of(source["at"]),
+        at=search_row_time(source["at"]),
         text=source["text"],
         guild_id=source["guild"],
         ref=source["ref"],

@@ -8,7 +8,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from opencrab.adapters.opensearch.indexing import OpenSearchIndexing
-from opencrab.adapters.opensearch.limits import any_of, may_answer, may_hear, term_filter
+from opencrab.adapters.opensearch.limits import (
+    answering_rows_filter,
+    any_of_filters,
+    audible_rows_filter,
+    term_filter,
+)
 from opencrab.adapters.opensearch.merging import Place, RowPool
 from opencrab.adapters.opensearch.query_plan import QueryContext, run_query
 from opencrab.adapters.opensearch.schema import (
@@ -16,7 +21,7 @@ from opencrab.adapters.opensearch.schema import (
     SCHEMA,
     PlacedRow,
     index_name,
-    row_id,
+    row_document_id,
     row_of_document,
 )
 from opencrab.adapters.opensearch.terms import plain_term
@@ -124,7 +129,7 @@ def _hits_asked(
 ) -> dict[str, Any]:
     """The search for the best by BM25 among what may answer."""
     match = {"match": {"terms": {"query": " ".join(sought), "operator": "or"}}}
-    limits = may_answer(query, before.heard)
+    limits = answering_rows_filter(query, before.heard)
     return {
         "size": MOST_HITS,
         "query": {"bool": {"must": [match], "filter": limits}},
@@ -142,7 +147,7 @@ def _beside_asked(look: RowPool, beside: Iterable[Place]) -> dict[str, Any]:
         {"bool": {"filter": [term_filter("session", session_id), {"terms": {"place": listed}}]}}
         for session_id, listed in places.items()
     ]
-    limits = [any_of(wanted), *may_hear(look.query, look.before.heard)]
+    limits = [any_of_filters(wanted), *audible_rows_filter(look.query, look.before.heard)]
     size = sum(map(len, places.values()))
     return {"size": size, "query": {"bool": {"filter": limits}}, "track_total_hits": False}
 
@@ -152,7 +157,7 @@ def _rows(answer: Mapping[str, Any] | None) -> dict[str, PlacedRow]:
     if answer is None:
         return {}
     rows = (row_of_document(hit["_source"]) for hit in answer["hits"]["hits"])
-    return {row_id(found.row): found for found in rows}
+    return {row_document_id(found.row): found for found in rows}
 
 
 def _scores(answer: Mapping[str, Any] | None) -> dict[str, float]:
@@ -160,6 +165,6 @@ def _scores(answer: Mapping[str, Any] | None) -> dict[str, float]:
     if answer is None:
         return {}
     return {
-        row_id(row_of_document(hit["_source"]).row): float(hit["sort"][0])
+        row_document_id(row_of_document(hit["_source"]).row): float(hit["sort"][0])
         for hit in answer["hits"]["hits"]
     }

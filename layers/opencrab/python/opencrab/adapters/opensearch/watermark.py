@@ -14,7 +14,7 @@ from typing import Any
 from opencrab.adapters.opensearch.client import DocumentWrite, OpenSearchClient
 from opencrab.adapters.opensearch.limits import term_filter
 from opencrab.adapters.opensearch.schema import SEEN
-from opencrab.adapters.search_rows import IndexProgress, search_row_micros, time_of
+from opencrab.adapters.search_rows import IndexProgress, search_row_micros, search_row_time
 
 SETTLED = timedelta(minutes=2)
 """After this a written document is found; OpenSearch Serverless says 10 to 60 seconds."""
@@ -157,11 +157,11 @@ def _prune_steps(steps: tuple[Watermark, ...], now: datetime) -> tuple[Watermark
 def _step(source: Mapping[str, Any]) -> Watermark:
     began = source.get("began")
     return Watermark(
-        time_of(source["at"]),
+        search_row_time(source["at"]),
         last=source.get("last", 0),
         place=source.get("place", 0),
         kept=source.get("kept"),
-        began=None if began is None else time_of(began),
+        began=None if began is None else search_row_time(began),
     )
 
 

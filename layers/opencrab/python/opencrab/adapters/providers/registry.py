@@ -25,7 +25,7 @@ from opencrab.adapters.providers.catalogue.merge import (
     routing_of,
 )
 from opencrab.adapters.providers.catalogue.model_facts import ModelFacts, ModelSettings
-from opencrab.adapters.providers.catalogue.model_info import known_of, model_info
+from opencrab.adapters.providers.catalogue.model_info import known_model_info, model_info
 from opencrab.adapters.providers.transport.exchange import Transport
 from opencrab.domain.errors import Invalid, NotFound, OpenCrabError, Refused
 from opencrab.domain.models.preferences import Preferences
@@ -46,7 +46,7 @@ AGAIN = timedelta(seconds=30)
 """How long to go on with what is known before reading again, after reading failed."""
 
 
-def nothing_stored() -> StoredPreferences:
+def no_stored_provider_settings() -> StoredPreferences:
     """The preferences of an installation whose owner never changed any."""
     return StoredPreferences(Preferences())
 
@@ -76,7 +76,7 @@ class ProviderModels:
         configured: Callable[[], ModelsSettings],
         transport: Callable[[], Transport],
         *,
-        stored: Callable[[], StoredPreferences] = nothing_stored,
+        stored: Callable[[], StoredPreferences] = no_stored_provider_settings,
         now: Callable[[], datetime] | None = None,
         keep_for: timedelta | None = None,
         advice: str = "set the environment variable {}",
@@ -145,9 +145,10 @@ class ProviderModels:
                 kind=each.kind,
                 base_url=connection.provider_address(each),
                 enabled=each.enabled,
-                private=connection.stays_private(each),
+                private=connection.provider_stays_private(each),
                 has_key=bool(each.api_key),
-                missing=connection.missing_key(each) or connection.missing_provider_setting(each),
+                missing=connection.missing_provider_key(each)
+                or connection.missing_provider_setting(each),
                 default_model=default_model(reading.settings, each),
                 key_name="" if each.kind == "scripted" else each.key_name,
                 configured_url=connection.provider_address(each, each.configured_url),
@@ -174,14 +175,14 @@ class ProviderModels:
         try:
             self._require(settings)
             if not scripted:
-                connection.address_of(settings)
+                connection.address_of_provider(settings)
         except Invalid as error:
             return ProviderHealth(
                 ok=False, latency_ms=0, problem=error.message, cure=error.cure or ""
             )
         if scripted:
             return ProviderHealth(ok=True, latency_ms=0, models=(default_model_of(settings),))
-        return connection.health_of(settings, self._transport(), timeout_seconds)
+        return connection.provider_health(settings, self._transport(), timeout_seconds)
 
     def embedder(self, name: str | None) -> Embedder:
         reading = self._current()
@@ -240,7 +241,7 @@ class ProviderModels:
         except (Invalid, ValidationError) as error:
             problem = error.message if isinstance(error, Invalid) else _validation_message(error)
             log.error("ignoring the stored preferences: %s", problem)  # noqa: TRY400
-            return nothing_stored()
+            return no_stored_provider_settings()
 
     def _known(self, reading: _Reading) -> tuple[ProviderSettings, ...]:
         known = {ALWAYS_THERE.name: ALWAYS_THERE, **reading.settings.providers}
@@ -255,7 +256,7 @@ class ProviderModels:
         problem = connection.missing_provider_setting(provider)
         if not problem:
             return
-        variable = connection.missing_key(provider)
+        variable = connection.missing_provider_key(provider)
         if not provider.enabled:
             raise Invalid(
                 f"provider {provider.name!r} is disabled",
@@ -273,7 +274,7 @@ class ProviderModels:
         info = self._info(reading, provider, model)
         if provider.kind == "scripted":
             return connection.scripted_model(provider, info)
-        connection.address_of(provider)
+        connection.address_of_provider(provider)
         if self._known_of(reading, provider, model).chat is False:
             raise Invalid(
                 f"{info.name!r} is offered by its vendor over another interface only, such as "
@@ -288,7 +289,7 @@ class ProviderModels:
         return model_info(provider, model, self._known_of(reading, provider, model))
 
     def _known_of(self, reading: _Reading, provider: ProviderSettings, model: str) -> ModelSettings:
-        return known_of(reading.settings, reading.facts, provider, model)
+        return known_model_info(reading.settings, reading.facts, provider, model)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from opencrab.adapters.providers.transport.exchange import OpenReply, Reply, Transport
 from opencrab.adapters.providers.wire.framing import stream_frames
-from opencrab.adapters.providers.wire.lenient import parse_json_body
+from opencrab.adapters.providers.wire.lenient import parse_provider_json
 from opencrab.adapters.providers.wire.secrecy import KeyRedactor
 from opencrab.adapters.providers.wire.wire import (
     Endpoint,
@@ -140,7 +140,9 @@ class VendorEmbedder(_Vendor):
             reply = self._line.send(path, body, timeout_seconds)
             return self._line.read(
                 reply.body,
-                lambda body: self.wire.embeddings_from_wire(parse_json_body(body), texts, party),
+                lambda body: self.wire.embeddings_from_wire(
+                    parse_provider_json(body), texts, party
+                ),
             )
 
 
@@ -158,7 +160,7 @@ def provider_health(
         with line.guarded():
             reply = line.send(wire.models_path(), None, timeout_seconds)
             models = line.read(
-                reply.body, lambda body: wire.models_from_wire(parse_json_body(body))
+                reply.body, lambda body: wire.models_from_wire(parse_provider_json(body))
             )
     except OpenCrabError as error:
         return ProviderHealth(
@@ -251,7 +253,9 @@ class _Line:
 
     def answer(self, body: bytes) -> ModelAnswer:
         """The answer that a body holds."""
-        return self.read(body, lambda body: self.wire.from_wire(parse_json_body(body), self.party))
+        return self.read(
+            body, lambda body: self.wire.from_wire(parse_provider_json(body), self.party)
+        )
 
     def assembled(self, body: Any) -> ModelAnswer:
         """The answer that a stream has become."""

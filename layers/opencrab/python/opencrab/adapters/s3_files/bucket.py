@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from opencrab.adapters.aws_client import AWS_ERRORS, error_code
+from opencrab.adapters.aws_client import AWS_ERRORS, aws_error_code
 from opencrab.domain.errors import Unavailable
 
 _SHA256 = "sha256"
@@ -90,7 +90,7 @@ class Bucket:
                 return stored, None
             return stored, body.read()
         except AWS_ERRORS as error:
-            raise self._unavailable("GetObject", error_code(error)) from error
+            raise self._unavailable("GetObject", aws_error_code(error)) from error
         finally:
             body.close()
 
@@ -105,7 +105,7 @@ class Bucket:
                 while chunk := body.read(_CHUNK):
                     file.write(chunk)
         except AWS_ERRORS as error:
-            raise self._unavailable("GetObject", error_code(error)) from error
+            raise self._unavailable("GetObject", aws_error_code(error)) from error
         finally:
             body.close()
         return True
@@ -219,7 +219,7 @@ class Bucket:
         try:
             answer: dict[str, Any] = call(Bucket=self.name, **arguments)
         except AWS_ERRORS as error:
-            code = error_code(error)
+            code = aws_error_code(error)
             if code in _MISSING or (code in _MOVED and operation in _CONDITIONAL):
                 return None
             if code in _NO_VERSION and "VersionId" in arguments:

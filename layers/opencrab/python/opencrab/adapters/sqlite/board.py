@@ -160,7 +160,9 @@ def step_boundary(database: Database, turn: Turn) -> StepBoundary:
     )
 
 
-def add_draws(batch: WriteBatch, draws: Iterable[BudgetDraw], stored: Mapping[Place, str]) -> None:
+def add_budget_draws(
+    batch: WriteBatch, draws: Iterable[BudgetDraw], stored: Mapping[Place, str]
+) -> None:
     """Add changed budgets to what is written; raises Exhausted."""
     totals: dict[Place, int] = {}
     for drawn in draws:
@@ -175,7 +177,7 @@ def add_draws(batch: WriteBatch, draws: Iterable[BudgetDraw], stored: Mapping[Pl
         batch.put.append(ItemRow(*place, str(total)))
 
 
-def drawn_from(draws: Iterable[BudgetDraw]) -> list[Place]:
+def drawn_from_budget(draws: Iterable[BudgetDraw]) -> list[Place]:
     """Where the budgets are kept that are drawn from."""
     return [(f"BUDGET#{drawn.scope}", drawn.day) for drawn in draws]
 

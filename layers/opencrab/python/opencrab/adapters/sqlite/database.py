@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from opencrab.adapters.sqlite.file import (
     connect_database,
-    explain_error,
+    explain_sqlite_error,
     hold_database_file,
     inspect_database_file,
     make_database_file,
@@ -280,7 +280,7 @@ class Database:
                 touched = tuple(self._writes.touched)
             except (sqlite3.Error, UnicodeDecodeError) as error:
                 self._roll_back()
-                raise explain_error(self.path, error) from error
+                raise explain_sqlite_error(self.path, error) from error
             except BaseException:
                 self._roll_back()
                 raise
@@ -298,7 +298,7 @@ class Database:
         try:
             yield items
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise explain_error(self.path, error) from error
+            raise explain_sqlite_error(self.path, error) from error
         finally:
             self._readers.put(items)
 
@@ -334,7 +334,7 @@ class Database:
                 self._writer.execute("VACUUM")
                 busy = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             except sqlite3.Error as error:
-                raise explain_error(self.path, error) from error
+                raise explain_sqlite_error(self.path, error) from error
         if busy:
             raise Unavailable(
                 f"database file {str(self.path)!r} is being read by another process, so removed "
@@ -369,7 +369,7 @@ class Database:
                 make_database_file(self.path, durable=self._durable)
             inspect_database_file(self.path, patience_seconds=self._patience_seconds)
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise explain_error(self.path, error) from error
+            raise explain_sqlite_error(self.path, error) from error
         except OSError as error:
             raise Unavailable(
                 f"database file {str(self.path)!r} cannot be used: {error.strerror}",
@@ -382,7 +382,7 @@ class Database:
                 self.path, durable=self._durable, patience_seconds=self._patience_seconds
             )
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise explain_error(self.path, error) from error
+            raise explain_sqlite_error(self.path, error) from error
 
 
 def to_milliseconds(moment: datetime) -> int:

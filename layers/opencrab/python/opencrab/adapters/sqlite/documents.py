@@ -7,12 +7,12 @@ from datetime import datetime
 from pydantic import ValidationError
 
 from opencrab.adapters.sqlite.database import Database, FeedItem, ItemRow, Place, WriteBatch
-from opencrab.adapters.sqlite.queue import due_row
+from opencrab.adapters.sqlite.queue import due_queue_row
 from opencrab.domain.agents.agent_state import MIND
 from opencrab.domain.document import Document, unique_facts
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.ports.conversation.feed import TOLD, FactTold
-from opencrab.ports.documents import stale_write
+from opencrab.ports.documents import stale_document_error
 
 log = logging.getLogger(__name__)
 
@@ -64,13 +64,16 @@ class SqliteFacts:
         return tuple(_readable(bodies))
 
     def commit(self, *facts: Document, due: tuple[DueItem, ...] = ()) -> None:
-        places, batch = places_of(facts), WriteBatch(put=[due_row(item) for item in due])
+        places, batch = (
+            document_places(facts),
+            WriteBatch(put=[due_queue_row(item) for item in due]),
+        )
         with self._database.writing() as items:
             add_facts(batch, facts, items.several(places))
             items.write(batch)
 
 
-def places_of(facts: tuple[Document, ...]) -> list[Place]:
+def document_places(facts: tuple[Document, ...]) -> list[Place]:
     """Where facts are kept that one transaction writes."""
     return [_place(*fact.key) for fact in unique_facts(facts)]
 
@@ -83,7 +86,7 @@ def add_facts(batch: WriteBatch, facts: tuple[Document, ...], stored: Mapping[Pl
         # Version 0 replaces whatever there is, and is counted after it.
         version = 0 if body is None else Document.model_validate_json(body).version
         if fact.version and fact.version != version + 1:
-            raise stale_write(fact)
+            raise stale_document_error(fact)
         if fact.kind in TOLD:
             batch.feed.append(_feed_entry(fact))
         if fact.body is None:

@@ -5,12 +5,12 @@ import re
 from collections.abc import Collection
 
 from opencrab.adapters.sqlite.database import Database, Items
-from opencrab.adapters.sqlite.journal import RETENTION, records_in
+from opencrab.adapters.sqlite.journal import RETENTION, records_of_turn_row
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.turn.record import Record
 from opencrab.domain.turn.turn import Turn
-from opencrab.ports.erasure import not_ended
+from opencrab.ports.erasure import erasure_not_ended
 
 _FEED = (
     "SELECT position, body FROM feed WHERE kind='line' AND session_id=? AND"
@@ -50,7 +50,7 @@ class SqliteEraser:
 
     def records_of(self, turn_id: str) -> tuple[Record, ...]:
         with self._database.reading() as items:
-            return records_in(items, turn_id)
+            return records_of_turn_row(items, turn_id)
 
     def erase_turn(self, turn_id: str) -> None:
         pk = f"TURN#{turn_id}"
@@ -58,7 +58,7 @@ class SqliteEraser:
             stored = items.get(pk, "H")
             turn = None if stored is None else Turn.model_validate_json(stored)
             if turn is not None and not turn.status.is_end:
-                raise not_ended(turn)
+                raise erasure_not_ended(turn)
             if turn is not None and turn.channel is not None:
                 _delete_below(items, f"OUT#{turn.channel.target}", f"{turn_id}#", f"{turn_id}$")
             _delete_below(items, pk, "0", ":")

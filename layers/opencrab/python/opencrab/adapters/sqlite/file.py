@@ -133,7 +133,7 @@ def inspect_database_file(path: Path, *, patience_seconds: float) -> None:
                 raise _damaged_file_error(path, verdict)
 
 
-def explain_error(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> Unavailable:
+def explain_sqlite_error(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> Unavailable:
     """SQLite's error as one of ours that names the file and what to do.
 
     Text that is no UTF-8 is damage: nothing else is ever written.

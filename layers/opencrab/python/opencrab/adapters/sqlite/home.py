@@ -15,7 +15,7 @@ from opencrab.adapters.sqlite.documents import SqliteFacts
 from opencrab.adapters.sqlite.eraser import SqliteEraser
 from opencrab.adapters.sqlite.journal import SqliteJournal
 from opencrab.adapters.sqlite.queue import SqliteDueItems, SqliteOutbox, SqliteQueue
-from opencrab.adapters.sqlite.restart import give_back
+from opencrab.adapters.sqlite.restart import give_back_turn_leases
 from opencrab.adapters.sqlite.usage import SqliteTallies, SqliteUsage
 from opencrab.domain.turn.crash import CRASH_RULE, CrashRule
 from opencrab.ports.clock import Clock
@@ -49,7 +49,7 @@ def home_on(
     interactions = SqliteQueue(database, "interactions", clock)
     beats = SqliteQueue(database, "beats", clock, ordered=False)
     nights = SqliteQueue(database, "nights", clock, ordered=False)
-    give_back(database, ("turns", "compactions"), rule, clock.now())
+    give_back_turn_leases(database, ("turns", "compactions"), rule, clock.now())
     for queue in (deliveries, interactions, beats, nights):
         queue.release()
     return Home(

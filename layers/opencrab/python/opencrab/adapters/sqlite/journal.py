@@ -21,9 +21,9 @@ from opencrab.adapters.sqlite.database import (
     Place,
     WriteBatch,
 )
-from opencrab.adapters.sqlite.documents import add_facts, places_of
-from opencrab.adapters.sqlite.queue import due_row
-from opencrab.adapters.sqlite.usage import CallCount, add_counts, call_counts
+from opencrab.adapters.sqlite.documents import add_facts, document_places
+from opencrab.adapters.sqlite.queue import due_queue_row
+from opencrab.adapters.sqlite.usage import CallCount, add_usage_counts, call_counts
 from opencrab.domain.conversation.message import Instruction, Line, Utterance
 from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.document import Document
@@ -78,7 +78,7 @@ class SqliteJournal:
             try:
                 items.write(batch)
             except AlreadyThere:
-                return turn_in(items, turn.id)
+                return turn_in_journal(items, turn.id)
             return turn
 
     def claim(
@@ -92,7 +92,7 @@ class SqliteJournal:
             # a lease that has lapsed does not prove that its worker is dead (ADR 0004).
             turn = turn.claimed(lease_until=lease_until, receipt=receipt)
             put_turn(items, turn)
-            records = records_in(items, turn_id) if turn.sequence > 1 else ()
+            records = records_of_turn_row(items, turn_id) if turn.sequence > 1 else ()
             return RecordedTurn(turn, records)
 
     def commit(self, change: TurnChange) -> Turn:
@@ -161,7 +161,7 @@ class SqliteJournal:
 
     def stop(self, turn_id: str, stop: Stop) -> Turn:
         with self._database.writing() as items:
-            turn = turn_in(items, turn_id)
+            turn = turn_in_journal(items, turn_id)
             if turn.status.is_end or _stays(turn.stop, stop):
                 return turn
             turn = turn.replaced(stop=stop)
@@ -172,7 +172,7 @@ class SqliteJournal:
 
     def resume(self, turn_id: str) -> Turn:
         with self._database.writing() as items:
-            turn = turn_in(items, turn_id)
+            turn = turn_in_journal(items, turn_id)
             if turn.status.is_end or turn.stop is None or not turn.stop.pause:
                 return turn
             turn = _requeue_waiting(turn.replaced(stop=None))
@@ -181,8 +181,10 @@ class SqliteJournal:
 
     def decide(self, turn_id: str, decision: ApprovalDecision, *facts: Document) -> Turn:
         with self._database.writing() as items:
-            turn = turn_in(items, turn_id)
-            asked = [r for r in records_in(items, turn_id) if isinstance(r, ApprovalRequest)]
+            turn = turn_in_journal(items, turn_id)
+            asked = [
+                r for r in records_of_turn_row(items, turn_id) if isinstance(r, ApprovalRequest)
+            ]
             if (
                 turn.status is not TurnStatus.WAITING
                 or not asked
@@ -194,7 +196,7 @@ class SqliteJournal:
                     cure="read the turn again: it may have been decided or stopped already",
                 )
             batch = WriteBatch()
-            add_facts(batch, facts, items.several(places_of(facts)))
+            add_facts(batch, facts, items.several(document_places(facts)))
             body = decision.model_dump_json()
             batch.new.append(ItemRow(f"TURN#{turn_id}", turn_record_key(decision), body))
             turn = _requeue_waiting(turn)
@@ -230,7 +232,7 @@ class SqliteJournal:
     def extend(self, turn: Turn, lease_until: datetime) -> bool:
         with self._database.writing() as items:
             # Whoever saw the turn lapse may be late: another sweep, or its own worker, was first.
-            stored = turn_in(items, turn.id)
+            stored = turn_in_journal(items, turn.id)
             same = (turn.epoch, turn.status, turn.lease_until)
             if (stored.epoch, stored.status, stored.lease_until) != same:
                 return False
@@ -248,15 +250,15 @@ class SqliteJournal:
                 field="Idempotency-Key",
                 cure="use a new id for a new message",
             )
-        return tuple(turn_in(items, turn_id) for turn_id in turn_ids)
+        return tuple(turn_in_journal(items, turn_id) for turn_id in turn_ids)
 
 
-def turn_in(items: Items, turn_id: str) -> Turn:
+def turn_in_journal(items: Items, turn_id: str) -> Turn:
     """A turn's header; raises NotFound."""
     return _turn(turn_id, items.get(f"TURN#{turn_id}", "H"))
 
 
-def records_in(items: Items, turn_id: str) -> tuple[Record, ...]:
+def records_of_turn_row(items: Items, turn_id: str) -> tuple[Record, ...]:
     """A turn's records in order of their keys."""
     rows = items.between(f"TURN#{turn_id}", "0", ":")
     return tuple(_RECORD.validate_json(body) for _, body in rows)
@@ -294,9 +296,9 @@ def _read_for(change: TurnChange) -> list[Place]:
     """Where everything is kept that a change depends on, lines and tallies aside."""
     places = [(f"TURN#{change.turn.id}", "H")]
     if change.draws:
-        places += boards.drawn_from(change.draws)
+        places += boards.drawn_from_budget(change.draws)
     if change.facts:
-        places += places_of(change.facts)
+        places += document_places(change.facts)
     if change.session is not None:
         places.append((f"SESSION#{change.turn.session_id}", "S"))
     return places
@@ -313,11 +315,11 @@ def _add_others(
     ]
     batch.new += [_utterance_row(utterance) for utterance in change.utterances]
     if change.draws:
-        boards.add_draws(batch, change.draws, stored)
+        boards.add_budget_draws(batch, change.draws, stored)
     if change.usage:
-        batch.new += map(ledger.stored_row, change.usage)
-        add_counts(batch, counts, stored)
-    batch.put += map(due_row, change.due)
+        batch.new += map(ledger.stored_usage_row, change.usage)
+        add_usage_counts(batch, counts, stored)
+    batch.put += map(due_queue_row, change.due)
     if change.session is not None and change.at is not None:
         session_id = change.turn.session_id
         body = stored.get((f"SESSION#{session_id}", "S"))

@@ -199,7 +199,7 @@ class SqliteDueItems:
 
     def put(self, item: DueItem) -> None:
         with self._database.writing() as items:
-            items.write(WriteBatch(put=[due_row(item)]))
+            items.write(WriteBatch(put=[due_queue_row(item)]))
 
     def due(self, now: datetime, limit: int) -> tuple[DueItem, ...]:
         with self._database.reading() as items:
@@ -211,6 +211,6 @@ class SqliteDueItems:
             items.delete("DUE", item_id)
 
 
-def due_row(item: DueItem) -> ItemRow:
+def due_queue_row(item: DueItem) -> ItemRow:
     """A due item as it is kept: once, by its id."""
     return ItemRow("DUE", item.id, item.model_dump_json(), due=("due", item.at))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from opencrab.adapters.sqlite.database import Database, Items, to_milliseconds
-from opencrab.adapters.sqlite.journal import put_turn, turn_in
+from opencrab.adapters.sqlite.journal import put_turn, turn_in_journal
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.crash import CrashRule
 from opencrab.domain.turn.turn import Turn, TurnStatus
@@ -16,7 +16,9 @@ _Row = tuple[int, str, str | None, int]
 """Position, body, receipt, and since when or from when on it is visible."""
 
 
-def give_back(database: Database, queues: Sequence[str], rule: CrashRule, now: datetime) -> None:
+def give_back_turn_leases(
+    database: Database, queues: Sequence[str], rule: CrashRule, now: datetime
+) -> None:
     """Give back what workers of a dead process held in the queues of turns; once, at the start.
 
     A turn that it was running is judged by the rule. Suspects stay hidden for their pause, which
@@ -58,7 +60,7 @@ def _turn_of_message(items: Items, body: str) -> Turn | None:
     """The turn that a message names; one that names none, or one that is gone, is nobody's."""
     try:
         turn_id = json.loads(body)["turn"]
-        return turn_in(items, str(turn_id))
+        return turn_in_journal(items, str(turn_id))
     except (ValueError, TypeError, KeyError, RecursionError, NotFound):
         return None
 

@@ -62,7 +62,7 @@ class SqliteUsage:
             return changed
 
 
-def stored_row(row: UsageRow) -> ItemRow:
+def stored_usage_row(row: UsageRow) -> ItemRow:
     """A row as it is kept."""
     return ItemRow(_partition(row.agent_id), row.id, row.model_dump_json())
 
@@ -108,7 +108,9 @@ def call_counts(rows: Iterable[UsageRow]) -> list[CallCount]:
     return found
 
 
-def add_counts(batch: WriteBatch, counts: Iterable[CallCount], stored: Mapping[Place, str]) -> None:
+def add_usage_counts(
+    batch: WriteBatch, counts: Iterable[CallCount], stored: Mapping[Place, str]
+) -> None:
     """Add what was counted to what is written, in the transaction that writes the usage itself."""
     # Calls of one change often share a cell, and what is stored was read before any was added.
     totals: dict[Place, DailyTally] = {}

@@ -13,18 +13,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from opencrab.adapters.search_rows import Batch, ForgottenRows, IndexProgress, time_of
+from opencrab.adapters.search_rows import Batch, ForgottenRows, IndexProgress, search_row_time
 from opencrab.adapters.sqlite_search.ingest import IngestTransaction
-from opencrab.adapters.sqlite_search.query import Sense, find_rows
-from opencrab.adapters.sqlite_search.row_codec import COLUMNS, NameTable, from_stored
+from opencrab.adapters.sqlite_search.query import Sense, find_search_rows
+from opencrab.adapters.sqlite_search.row_codec import COLUMNS, NameTable, search_row_from_stored
 from opencrab.adapters.sqlite_search.schema import (
     KINDS,
     TOKENIZER,
     CorruptIndex,
     DamagedIndex,
-    making_sense,
-    open_index,
-    translate_errors,
+    check_index_schema,
+    open_search_index,
+    translate_index_errors,
 )
 from opencrab.domain.erasure.request import ErasureMark
 from opencrab.domain.memory.search_row import RowKind, SearchRow
@@ -42,7 +42,7 @@ class Index:
     def __init__(self, agent_id: str, path: Path | None) -> None:
         self._path = path
         self._lock = threading.RLock()
-        self._connection = open_index(agent_id, path)
+        self._connection = open_search_index(agent_id, path)
         self._names = NameTable(self._connection)
         self._forgotten = ForgottenRows()
         self._speakers: tuple[str, ...] | None = None
@@ -56,7 +56,7 @@ class Index:
 
     def seen(self) -> IndexProgress:
         """How far it has come."""
-        with self._used() as connection, making_sense():
+        with self._used() as connection, check_index_schema():
             at = self._about("at")
             lines = dict(connection.execute("SELECT session, last FROM line"))
             kept = dict(connection.execute("SELECT kind, last FROM kept"))
@@ -68,7 +68,7 @@ class Index:
                 lines=lines,
                 kept=kept,
                 mark=self._about("mark") or "",
-                at=None if at is None else time_of(int(at)),
+                at=None if at is None else search_row_time(int(at)),
             )
 
     def take(self, batches: Iterable[Batch], at: datetime) -> int:
@@ -89,7 +89,9 @@ class Index:
         with self._used() as connection:
             if self._speakers is None:
                 self._speakers = _speakers(connection)
-            return find_rows(connection, self._names, query, self._speakers, now, sense=sense)
+            return find_search_rows(
+                connection, self._names, query, self._speakers, now, sense=sense
+            )
 
     def update(self, row: SearchRow) -> None:
         """A kept thing changed, or is new; one that was forgotten stays so."""
@@ -139,7 +141,7 @@ class Index:
         """Every kept thing that it has, by kind and id."""
         with self._used() as connection:
             found = connection.execute("SELECT kind, ref FROM row WHERE ref IS NOT NULL")
-            with making_sense():
+            with check_index_schema():
                 return frozenset((_KIND_OF[number], ref) for number, ref in found)
 
     def size(self) -> int:
@@ -155,7 +157,7 @@ class Index:
                 "CREATE VIRTUAL TABLE IF NOT EXISTS temp.term USING fts5vocab(main, words, row)"
             )
             rows = [
-                from_stored(columns, self._names)
+                search_row_from_stored(columns, self._names)
                 for columns in connection.execute(f"SELECT {COLUMNS} FROM row").fetchall()  # noqa: S608 - values are parameters
             ]
             spoke = [
@@ -173,7 +175,7 @@ class Index:
 
     @contextmanager
     def _used(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, translate_errors(self._path):
+        with self._lock, translate_index_errors(self._path):
             yield self._connection
 
     @contextmanager
@@ -201,7 +203,7 @@ class Index:
         self._names.forget()
         self._speakers = None
         marks = self._connection.execute("SELECT id, body FROM mark").fetchall()
-        with making_sense():
+        with check_index_schema():
             self._forgotten = ForgottenRows(
                 (name, ErasureMark.model_validate_json(body)) for name, body in marks
             )

@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from opencrab.adapters.search_rows import Batch, ForgottenRows, search_row_micros
-from opencrab.adapters.sqlite_search.row_codec import NameTable, clean_utf8, to_stored
-from opencrab.adapters.sqlite_search.schema import KINDS, making_sense
+from opencrab.adapters.sqlite_search.row_codec import NameTable, clean_utf8, stored_search_row
+from opencrab.adapters.sqlite_search.schema import KINDS, check_index_schema
 from opencrab.domain.erasure.request import ErasureMark
 from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.domain.text.terms import index_terms
@@ -68,7 +68,7 @@ class IngestTransaction:
         """
         if self._forgotten.has(row):
             return
-        columns = to_stored(row, self._names)
+        columns = stored_search_row(row, self._names)
         if row.ref and not self._makes_room(columns, newest=newest):
             return
         added = self._connection.execute(_INSERT, (self._next, *columns)).rowcount
@@ -123,7 +123,7 @@ class IngestTransaction:
         known = self._connection.execute(_KEPT, (kind, ref)).fetchone()
         if known is None:
             return True
-        with making_sense():
+        with check_index_schema():
             is_old = known[1:] == columns or (not newest and known[_AT] > columns[_AT - 1])
         if is_old:
             return False
@@ -133,7 +133,7 @@ class IngestTransaction:
 
     def _remove(self, where: str, *parameters: str | int) -> None:
         found = self._connection.execute(f"SELECT id, text FROM row WHERE {where}", parameters)  # noqa: S608 - values are parameters
-        with making_sense():
+        with check_index_schema():
             gone = [(number, " ".join(index_terms(text))) for number, text in found.fetchall()]
         self._connection.executemany(
             "INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", gone

@@ -25,7 +25,7 @@ _RARER = " AND +words.rowid IN (SELECT rowid FROM words WHERE words MATCH :rarer
 _ORDER = " ORDER BY score, row.at DESC, name.text, row.sequence, row.kind, row.ref LIMIT :most"
 
 
-def best_hits(
+def best_search_hits(
     connection: sqlite3.Connection, terms: tuple[str, ...], limits: Conditions
 ) -> dict[int, float]:
     """Numbers of rows with their scores; of terms there are at most `MOST_TERMS`, the rarest."""

@@ -10,26 +10,26 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from opencrab.adapters.search_rows import time_of
+from opencrab.adapters.search_rows import search_row_time
 from opencrab.adapters.sqlite_search.conditions import Conditions, search_conditions
-from opencrab.adapters.sqlite_search.matching import best_hits
+from opencrab.adapters.sqlite_search.matching import best_search_hits
 from opencrab.adapters.sqlite_search.row_codec import (
     COLUMNS,
     USUAL_IMPORTANCE,
     NameTable,
-    from_stored,
+    search_row_from_stored,
 )
-from opencrab.adapters.sqlite_search.schema import SPEECH, TIMED, making_sense
+from opencrab.adapters.sqlite_search.schema import SPEECH, TIMED, check_index_schema
 from opencrab.domain.memory.search_row import SearchRow
-from opencrab.domain.text.query import named_speakers, parse_search_query
+from opencrab.domain.text.query import parse_search_query, speakers_named_in_query
 from opencrab.domain.text.ranking import (
     LENT,
     RankedRow,
     RankingCandidate,
-    least_neighbour_score,
+    least_neighbour_search_score,
     rank_search_candidates,
 )
-from opencrab.ports.memory.search import SearchHit, SearchQuery, excerpt_line
+from opencrab.ports.memory.search import SearchHit, SearchQuery, search_excerpt_line
 
 _APART = 10
 """Places between rows that are not known to follow each other; more than any hit reaches."""
@@ -72,7 +72,7 @@ class _Around:
     previous: int | None
 
 
-def find_rows(
+def find_search_rows(
     connection: sqlite3.Connection,
     names: NameTable,
     query: SearchQuery,
@@ -85,15 +85,15 @@ def find_rows(
     limits = search_conditions(query, names)
     if limits is None or query.limit < 1:
         return ()
-    called = named_speakers(query.text, speakers)
+    called = speakers_named_in_query(query.text, speakers)
     if called and not query.clearance.whole:
         called = _visible_speakers(connection, names, called, limits)
     asked = parse_search_query(query.text, called)
-    hits, why = best_hits(connection, asked.terms, limits), dict[int, tuple[str, ...]]()
+    hits, why = best_search_hits(connection, asked.terms, limits), dict[int, tuple[str, ...]]()
     if sense is not None:
         hits, why = sense(connection, hits, limits)
     around = _around(connection, hits)
-    least = least_neighbour_score(
+    least = least_neighbour_search_score(
         hits.values(), asked.named, asks_when=asked.asks_when, limit=query.limit
     )
     listed = _candidates(connection, names, hits, _near(hits, around, least), limits)
@@ -164,13 +164,13 @@ def _candidates(
         placed[number] = last = next(known, last + _APART)
         if not allowed:
             continue
-        with making_sense():
+        with check_index_schema():
             candidate = RankingCandidate(
                 number,
                 names.text(session),
                 last,
                 names.text(speaker),
-                time_of(at),
+                search_row_time(at),
                 hits.get(number, 0.0),
                 USUAL_IMPORTANCE if importance is None else float(importance),
                 kind == SPEECH and ref is None and sequence > 0,
@@ -192,7 +192,7 @@ def _fetch_with_neighbours(
         f" AND {limits.heard}",
         {**limits.values, "numbers": json.dumps(list(numbers))},
     )
-    rows = {columns[0]: from_stored(columns, names) for columns in found}
+    rows = {columns[0]: search_row_from_stored(columns, names) for columns in found}
     return tuple(_search_result(each, rows, around) for each in best)
 
 
@@ -207,6 +207,6 @@ def _search_result(
         row=rows[number],
         score=each.score,
         why=each.why,
-        excerpt="\n".join(map(excerpt_line, shown)),
+        excerpt="\n".join(map(search_excerpt_line, shown)),
         taint=any(row.taint for row in shown),
     )

@@ -10,7 +10,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from opencrab.adapters.search_rows import Batch, ChangeHint, IndexProgress, SearchRowReader, ref_of
+from opencrab.adapters.search_rows import (
+    Batch,
+    ChangeHint,
+    IndexProgress,
+    SearchRowReader,
+    search_row_ref,
+)
 from opencrab.adapters.sqlite_search.index import TOKENIZER, DamagedIndex, Index
 from opencrab.domain.erasure.request import COPIES_KEPT
 from opencrab.domain.errors import Unavailable
@@ -114,7 +120,7 @@ class IndexReplica:
         for kind, fact_id in hinted.kept:
             row = self._past.kept(self._agent_id, kind, fact_id)
             if row is None:
-                self.index.drop(RowKind(kind), ref_of(kind, fact_id))
+                self.index.drop(RowKind(kind), search_row_ref(kind, fact_id))
             else:
                 self.index.update(row)
             self._is_ahead = True

@@ -4,14 +4,14 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Any
 
-from opencrab.adapters.search_rows import search_row_micros, time_of
+from opencrab.adapters.search_rows import search_row_micros, search_row_time
 from opencrab.adapters.sqlite_search.schema import (
     HEARINGS,
     KINDS,
     TAINTED,
     TIMED,
     CorruptIndex,
-    making_sense,
+    check_index_schema,
 )
 from opencrab.domain.memory.search_row import SearchRow
 from opencrab.domain.text.query import has_time_word
@@ -73,7 +73,7 @@ class NameTable:
         self._texts.clear()
 
 
-def to_stored(row: SearchRow, names: NameTable) -> tuple[Any, ...]:
+def stored_search_row(row: SearchRow, names: NameTable) -> tuple[Any, ...]:
     """A row's columns after its id."""
     text = clean_utf8(row.text)
     flags = TIMED * has_time_word(text) | TAINTED * row.taint
@@ -93,9 +93,9 @@ def to_stored(row: SearchRow, names: NameTable) -> tuple[Any, ...]:
     )
 
 
-def from_stored(columns: Iterable[Any], names: NameTable) -> SearchRow:
+def search_row_from_stored(columns: Iterable[Any], names: NameTable) -> SearchRow:
     """The row that was kept; raises CorruptIndex for one that cannot have been."""
-    with making_sense():
+    with check_index_schema():
         return _row(columns, names)
 
 
@@ -122,7 +122,7 @@ def _row(columns: Iterable[Any], names: NameTable) -> SearchRow:
         hearing=_HEARINGS[hearing],
         speaker_id=names.text(person),
         speaker=names.text(speaker),
-        at=time_of(at),
+        at=search_row_time(at),
         text=text,
         guild_id=names.text(guild),
         ref=ref or "",

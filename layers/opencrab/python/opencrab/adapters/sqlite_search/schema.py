@@ -97,12 +97,12 @@ class DamagedIndex(Unavailable):
     code = "damaged"
 
 
-def open_index(agent_id: str, path: Path | None) -> sqlite3.Connection:
+def open_search_index(agent_id: str, path: Path | None) -> sqlite3.Connection:
     """An agent's index, made where there is none; raises Damaged for any file but a sound one."""
     fresh = path is None or not path.exists()
     if path is not None and not fresh:
         _look_at(path)
-    with translate_errors(path):
+    with translate_index_errors(path):
         connection = _open_connection(path)
         try:
             if fresh:
@@ -116,16 +116,16 @@ def open_index(agent_id: str, path: Path | None) -> sqlite3.Connection:
 
 
 @contextmanager
-def translate_errors(path: Path | None) -> Iterator[None]:
+def translate_index_errors(path: Path | None) -> Iterator[None]:
     """SQLite's errors as ours: damage as Damaged, all others as Unavailable."""
     try:
         yield
     except (UnicodeDecodeError, CorruptIndex) as error:
-        raise damaged_index(path, str(error)) from error
+        raise damaged_search_index(path, str(error)) from error
     except sqlite3.Error as error:
         name, text = getattr(error, "sqlite_errorname", "") or "", str(error)
         if name.startswith(_DAMAGE) or any(told in text for told in _TELLING):
-            raise damaged_index(path, text) from error
+            raise damaged_search_index(path, text) from error
         raise Unavailable(
             f"the index {_index_label(path)} cannot be used: {error}",
             cure="check that its directory exists, is writable and has space",
@@ -133,7 +133,7 @@ def translate_errors(path: Path | None) -> Iterator[None]:
 
 
 @contextmanager
-def making_sense() -> Iterator[None]:
+def check_index_schema() -> Iterator[None]:
     """What the file tells as values of ours; whatever is none of them is Senseless."""
     try:
         yield
@@ -143,7 +143,7 @@ def making_sense() -> Iterator[None]:
         raise CorruptIndex(f"it contains invalid values: {error!r:.200}") from error
 
 
-def damaged_index(path: Path | None, detail: str) -> DamagedIndex:
+def damaged_search_index(path: Path | None, detail: str) -> DamagedIndex:
     """What is wrong with a file, and what to do."""
     return DamagedIndex(
         f"the index {_index_label(path)} is damaged: {detail}",
@@ -176,11 +176,11 @@ def _look_at(path: Path) -> None:
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if len(head) < _HEAD or not head.startswith(b"SQLite format 3\0"):
-        raise damaged_index(path, "it is not a database")
+        raise damaged_search_index(path, "it is not a database")
     size = int.from_bytes(head[16:18], "big")
     pages = int.from_bytes(head[28:32], "big")
     if path.stat().st_size < (65_536 if size == 1 else size) * pages:
-        raise damaged_index(path, "the file is truncated")
+        raise damaged_search_index(path, "the file is truncated")
 
 
 @cache
@@ -215,21 +215,21 @@ def _inspect(connection: sqlite3.Connection, agent_id: str, path: Path | None) -
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if (application, version) != (_APPLICATION, _VERSION):
-        raise damaged_index(path, f"index version is {version}, not {_VERSION}")
+        raise damaged_search_index(path, f"index version is {version}, not {_VERSION}")
     things = _things(connection)
     if things not in {_expected_schema(), _with_vectors()}:
         named = ", ".join(sorted({name for _, name, _ in things ^ _expected_schema()}))
-        raise damaged_index(path, f"unexpected schema: {named:.200}")
+        raise damaged_search_index(path, f"unexpected schema: {named:.200}")
     about = dict(connection.execute("SELECT key, value FROM about"))
     try:
         connection.execute("SELECT rowid FROM words LIMIT 1").fetchone()
     except sqlite3.OperationalError as error:
-        raise damaged_index(path, str(error)) from error
+        raise damaged_search_index(path, str(error)) from error
     if about.get("agent") != agent_id:
-        raise damaged_index(path, f"it belongs to an agent other than {agent_id!r}")
+        raise damaged_search_index(path, f"it belongs to an agent other than {agent_id!r}")
     if about.get("tokenizer") != str(TOKENIZER):
-        raise damaged_index(path, f"it was built with tokenizer {about.get('tokenizer')}")
+        raise damaged_search_index(path, f"it was built with tokenizer {about.get('tokenizer')}")
     if path is not None and path.stat().st_size <= _CHECKED_BYTES:
         verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if verdict != "ok":
-            raise damaged_index(path, verdict)
+            raise damaged_search_index(path, verdict)

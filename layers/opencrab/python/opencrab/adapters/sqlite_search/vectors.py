@@ -13,7 +13,7 @@ from heapq import nsmallest
 from opencrab.adapters.sqlite_search.conditions import Conditions
 from opencrab.adapters.sqlite_search.index import Index
 from opencrab.adapters.sqlite_search.row_codec import clean_utf8
-from opencrab.adapters.sqlite_search.schema import VECTORS, making_sense
+from opencrab.adapters.sqlite_search.schema import VECTORS, check_index_schema
 from opencrab.domain.text.vectors import (
     MOST_NEAR,
     QuantizedVector,
@@ -131,7 +131,7 @@ class QueryVector:
     def __call__(
         self, connection: sqlite3.Connection, hits: dict[int, float], limits: Conditions
     ) -> tuple[dict[int, float], dict[int, tuple[str, ...]]]:
-        with making_sense():
+        with check_index_schema():
             near = frozenset(_nearest(connection, self._asked, limits))
             likeness = _cosines(connection, self._asked, {*near, *hits})
         scores = fuse_search_scores(hits, likeness)
@@ -148,7 +148,7 @@ def _about(connection: sqlite3.Connection) -> tuple[int, str] | None:
     if found is None:
         return None
     dimensions, _, model = str(found[0]).partition(":")
-    with making_sense():
+    with check_index_schema():
         return int(dimensions), model
 
 

@@ -32,7 +32,7 @@ _CODECS = {
 """Names as pages write them; Python knows codecs by more names, and some decode no text."""
 
 
-def decode_body(body: bytes, content_type: str) -> str:
+def decode_page(body: bytes, content_type: str) -> str:
     """The text of a body; what does not fit its charset is replaced."""
     for mark, codec in _MARKS:
         if body.startswith(mark):

@@ -8,7 +8,7 @@ from time import monotonic
 
 import httpcore
 
-from opencrab.adapters.address import is_public
+from opencrab.adapters.address import is_public_address
 from opencrab.domain.errors import Refused, Unavailable
 
 Resolve = Callable[[str, int], Sequence[str]]
@@ -21,7 +21,7 @@ TRIED = 3
 """How many addresses of one name are dialled at most."""
 
 
-def resolve_host(name: str, port: int) -> Sequence[str]:
+def resolve_web_host(name: str, port: int) -> Sequence[str]:
     """Ask the system; the final dot keeps it from adding a domain of its own to the name."""
     found = socket.getaddrinfo(f"{name}.", port, type=socket.SOCK_STREAM)
     return [str(address[0]) for *_, address in found]
@@ -67,7 +67,7 @@ class PinnedBackend(httpcore.NetworkBackend):
         numbers = _looked_up(self._resolve, host, port, min(left, LOOK_UP_SECONDS))
         if not numbers:
             raise Unavailable(f"host {host!r} cannot be resolved")
-        if not all(is_public(number) for number in numbers):
+        if not all(is_public_address(number) for number in numbers):
             raise Refused(
                 f"{host!r} is not on the public internet",
                 cure="nothing was sent; use another address",

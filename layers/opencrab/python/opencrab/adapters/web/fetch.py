@@ -11,10 +11,10 @@ import httpx
 
 from opencrab.adapters.web.address import Address, AllowList
 from opencrab.adapters.web.body import body_of
-from opencrab.adapters.web.charset import decode_body
-from opencrab.adapters.web.connection import Clock, PinnedBackend, Resolve, resolve_host
+from opencrab.adapters.web.charset import decode_page
+from opencrab.adapters.web.connection import Clock, PinnedBackend, Resolve, resolve_web_host
 from opencrab.adapters.web.extraction import extract_page
-from opencrab.adapters.web.plain import clip_text, one_visible_line, visible_page_text
+from opencrab.adapters.web.plain import clip_page_text, one_visible_page_line, visible_page_text
 from opencrab.domain.errors import Invalid, Refused, Unavailable
 from opencrab.ports.web import WebPage
 
@@ -54,7 +54,7 @@ class HttpPages:
         self,
         allowed: AllowList,
         connector: httpcore.NetworkBackend,
-        resolve: Resolve = resolve_host,
+        resolve: Resolve = resolve_web_host,
         clock: Clock = monotonic,
         new_tls: Callable[[], ssl.SSLContext] = httpx.create_ssl_context,
     ) -> None:
@@ -111,7 +111,7 @@ class HttpPages:
             kind = _kind(headers)
             chunks = self._in_time(response.iter_stream(), deadline)
             body = body_of(chunks, headers.get("content-encoding", "").strip().lower())
-            return self._page(address, kind, decode_body(body, headers["content-type"]), deadline)
+            return self._page(address, kind, decode_page(body, headers["content-type"]), deadline)
 
     def _moved(self, address: Address, location: str) -> Address:
         try:
@@ -129,10 +129,10 @@ class HttpPages:
         title, more = "", False
         if kind in _HTML:
             title, text, more = extract_page(text, _READ, lambda: self._check_time(deadline))
-        shown, cut = clip_text(visible_page_text(text[:_READ]), TEXT_BYTES)
+        shown, cut = clip_page_text(visible_page_text(text[:_READ]), TEXT_BYTES)
         return WebPage(
             url=address.url,
-            title=one_visible_line(title, _TITLE),
+            title=one_visible_page_line(title, _TITLE),
             text=shown,
             cut=cut or more or len(text) > _READ,
         )

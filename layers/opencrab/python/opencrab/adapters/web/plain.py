@@ -23,13 +23,13 @@ def visible_page_text(text: str) -> str:
     return _EMPTY_LINES.sub("\n\n", _SELECTORS.sub(r"\1", kept)).strip()
 
 
-def one_visible_line(text: str, characters: int) -> str:
+def one_visible_page_line(text: str, characters: int) -> str:
     """The same on one line, cut to a length."""
     line = " ".join(visible_page_text(text[: 4 * characters]).split())
     return line if len(line) <= characters else f"{line[: characters - 1]}…"
 
 
-def clip_text(text: str, size: int) -> tuple[str, bool]:
+def clip_page_text(text: str, size: int) -> tuple[str, bool]:
     """As many whole characters as fit into so many bytes, and whether there were more."""
     whole = text.encode()
     return (text, False) if len(whole) <= size else (whole[:size].decode(errors="ignore"), True)

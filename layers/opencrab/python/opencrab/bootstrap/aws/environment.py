@@ -25,7 +25,7 @@ def aws_setting(configured: "Settings", name: str) -> str:
     return value
 
 
-def table_of(configured: "Settings") -> Table:
+def dynamodb_table_name(configured: "Settings") -> Table:
     """The table, once for a process: its connections are kept."""
     return _table_named(aws_setting(configured, "table"))
 

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 from opencrab import settings
 from opencrab.adapters.aws_client import Deferred
-from opencrab.adapters.dynamodb.home import stores_on
+from opencrab.adapters.dynamodb.home import dynamodb_stores
 from opencrab.adapters.dynamodb.pulse import DynamoPulse
 from opencrab.adapters.dynamodb.usage.counters import DynamoTallies
 from opencrab.adapters.dynamodb.usage.ledger import DynamoUsage
 from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.owner_key import OwnerKey
 from opencrab.adapters.s3_files import S3Blobs, S3Files
-from opencrab.adapters.secrets import secrets_from
+from opencrab.adapters.secrets import secret_store_from_settings
 from opencrab.adapters.sqs import SqsQueue
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.actions import configured_actions
-from opencrab.bootstrap.aws.environment import aws_setting, lambda_log, table_of
+from opencrab.bootstrap.aws.environment import aws_setting, dynamodb_table_name, lambda_log
 from opencrab.bootstrap.aws.models import models_from_settings
 from opencrab.bootstrap.aws.search import search_of
-from opencrab.bootstrap.aws.status import setup_of
+from opencrab.bootstrap.aws.status import aws_setup_status
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.discord.channel import discord_of
 from opencrab.bootstrap.rules import rules_of
@@ -129,7 +129,7 @@ class LaterSecrets:
     """`ports.access.secrets.Secrets` of a place that the first question opens: few ask any."""
 
     def __init__(self, place: str, clock: Clock) -> None:
-        self._opened = cache(lambda: secrets_from(place, clock))
+        self._opened = cache(lambda: secret_store_from_settings(place, clock))
 
     def get(self, name: str) -> str | None:
         return self._opened().get(name)
@@ -141,7 +141,7 @@ class LaterSecrets:
         self._opened().forget()
 
 
-def models_of(
+def models_of_function(
     secrets: Secrets | None,
     stored: Callable[[], StoredPreferences],
     now: Callable[[], datetime],
@@ -177,9 +177,9 @@ def turn_worker(jobs: tuple[BackgroundJob[Runtime, Any], ...] = ()) -> "Worker":
     home = _home(configured, clock, consistent=False, on_turn=journalist.on_turn)
     advice = f"store {{}} in {place.partition(':')[0]}, as docs/how-to/deploy-to-aws.md says"
     stored = home.preferences.get
-    models = DeployedModels(lambda: models_of(secrets, stored, clock.now, advice))
+    models = DeployedModels(lambda: models_of_function(secrets, stored, clock.now, advice))
     runtime = replace(_runtime(configured, home, clock, models, secrets), jobs=jobs)
-    return Worker(runtime, journalist, DynamoPulse(table_of(configured)).beat)
+    return Worker(runtime, journalist, DynamoPulse(dynamodb_table_name(configured)).beat)
 
 
 def compaction_worker() -> "Callable[[Mapping[str, Any], Any], dict[str, Any]]":
@@ -193,9 +193,9 @@ def compaction_worker() -> "Callable[[Mapping[str, Any], Any], dict[str, Any]]":
 
 def rest_handler() -> "Answer":
     """What the function behind the HTTP API does."""
-    from opencrab.gateways.rest.http.lambda_entry import http_event_handler, load_quickly
+    from opencrab.gateways.rest.http.lambda_entry import http_event_handler, load_rest_app_quickly
 
-    load_quickly()
+    load_rest_app_quickly()
     from opencrab.bootstrap.discord.bot import bot_of
     from opencrab.gateways.rest.app import create_app
     from opencrab.gateways.rest.http.polling import PollingWatch
@@ -207,15 +207,15 @@ def rest_handler() -> "Answer":
     secrets = LaterSecrets(str(configured.get("aws.secrets")), clock)
     stored = home.preferences.get
     models = DeployedModels(
-        lambda: models_of(None, stored, clock.now),
-        lambda: models_of(secrets, stored, clock.now),
+        lambda: models_of_function(None, stored, clock.now),
+        lambda: models_of_function(secrets, stored, clock.now),
     )
     runtime = _runtime(configured, home, clock, models, secrets)
-    pulse = DynamoPulse(table_of(configured))
+    pulse = DynamoPulse(dynamodb_table_name(configured))
     app = create_app(
         runtime,
         watch=PollingWatch(),
-        setup=lambda: setup_of(configured, home.budgets, pulse),
+        setup=lambda: aws_setup_status(configured, home.budgets, pulse),
         longest_seconds=LONGEST_SECONDS,
         bot=bot_of(configured),
     )
@@ -225,7 +225,7 @@ def rest_handler() -> "Answer":
 def message_admission(configured: "Settings", clock: SystemClock) -> Runtime:
     """What a function needs that lets messages in, and neither thinks nor searches."""
     home = _home(configured, clock, consistent=True)
-    models = DeployedModels(lambda: models_of(None, home.preferences.get, clock.now))
+    models = DeployedModels(lambda: models_of_function(None, home.preferences.get, clock.now))
     parts = vars(configured_actions(configured, NothingToFind(), _transport))
     return Runtime(
         home=home,
@@ -267,8 +267,8 @@ def _home(
     consistent: bool,
     on_turn: Callable[[Turn], None] | None = None,
 ) -> Home:
-    table = table_of(configured)
-    stores = stores_on(table, consistent=consistent, on_turn=on_turn)
+    table = dynamodb_table_name(configured)
+    stores = dynamodb_stores(table, consistent=consistent, on_turn=on_turn)
     sqs, s3 = Deferred("sqs"), Deferred("s3")
     bucket = aws_setting(configured, "bucket")
     quota = int(configured.get("agent.max_workspace_size_mb")) * _MEBIBYTE

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from opencrab import settings
 from opencrab.adapters.aws_client import Deferred
-from opencrab.bootstrap.aws.environment import aws_setting, lambda_log, table_of
+from opencrab.bootstrap.aws.environment import aws_setting, dynamodb_table_name, lambda_log
 from opencrab.domain.errors import Invalid
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.feed import FeedEntry
@@ -141,12 +141,12 @@ def _following(follow: Follow) -> Callable[[Mapping[str, Any]], None]:
 
 def _past(configured: "Settings", clock: Clock) -> "SearchRowReader":
     """All that an agent lived through, read consistently."""
-    from opencrab.adapters.dynamodb.home import stores_on
+    from opencrab.adapters.dynamodb.home import dynamodb_stores
     from opencrab.adapters.dynamodb.usage.ledger import DynamoUsage
     from opencrab.adapters.search_rows import SearchRowReader
 
-    table = table_of(configured)
-    stores = stores_on(table)
+    table = dynamodb_table_name(configured)
+    stores = dynamodb_stores(table)
     usage = DynamoUsage(table, clock)
     return SearchRowReader(stores.journal, stores.sessions, stores.facts, usage, clock)
 
@@ -188,22 +188,28 @@ def _in_collection(configured: "Settings", clock: Clock) -> "OpenSearch":
 
 def _collection(configured: "Settings", clock: Clock) -> "OpenSearchClient":
     from opencrab.adapters.opensearch.client import OpenSearchClient
-    from opencrab.adapters.opensearch.connection import Backoff, OpenSearchConnection, new_transport
+    from opencrab.adapters.opensearch.connection import (
+        Backoff,
+        OpenSearchConnection,
+        new_opensearch_transport,
+    )
 
     endpoint = str(configured.get("search.opensearch_endpoint"))
     backoff = Backoff(_wait, lambda: secrets.randbelow(1_000) / 1_000)
     return OpenSearchClient(
-        OpenSearchConnection(endpoint, new_transport(), opensearch_signer, clock, backoff)
+        OpenSearchConnection(
+            endpoint, new_opensearch_transport(), opensearch_signer, clock, backoff
+        )
     )
 
 
 def opensearch_signer(region: str) -> "Signer":
     """Who signs requests to a collection: this process, as it may be now."""
-    from opencrab.adapters.aws_client import process_credentials
+    from opencrab.adapters.aws_client import aws_process_credentials
     from opencrab.adapters.door.aws import Credentials, Signer
     from opencrab.adapters.opensearch.signing import SERVICE
 
-    now = process_credentials()
+    now = aws_process_credentials()
     return Signer(SERVICE, region, Credentials(now.access_key, now.secret_key, now.token or ""))
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from opencrab import __version__, settings
 from opencrab.adapters.dynamodb.pulse import DynamoPulse
 from opencrab.bootstrap.aws.models import models_from_settings
-from opencrab.bootstrap.rules import budget_of, rules_of
+from opencrab.bootstrap.rules import budget_limits_of, rules_of
 from opencrab.domain.errors import Unavailable
 from opencrab.ports.money.budgets import Budgets
 
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from opencrab.settings import Settings
 
 
-def setup_of(configured: "Settings", budgets: Budgets, pulse: DynamoPulse) -> dict[str, Any]:
+def aws_setup_status(
+    configured: "Settings", budgets: Budgets, pulse: DynamoPulse
+) -> dict[str, Any]:
     """What is configured, and where what is not known here can be found."""
     default = models_from_settings(settings.load_settings, None).default
     secrets = str(configured.get("aws.secrets"))
@@ -43,7 +45,7 @@ def _budget(configured: "Settings", budgets: Budgets) -> dict[str, Any] | None:
         changes = budgets.limits()
     except Unavailable:
         return None
-    return budget_of(rules_of(configured).limits, changes)
+    return budget_limits_of(rules_of(configured).limits, changes)
 
 
 def _heartbeat(pulse: DynamoPulse) -> dict[str, str | None] | None:

@@ -13,7 +13,7 @@ def world_receiver() -> Callable[[Mapping[str, Any], Any], dict[str, Any]]:
     from opencrab.bootstrap.aws.environment import aws_setting, lambda_log
     from opencrab.bootstrap.aws.functions import LaterSecrets, message_admission
     from opencrab.bootstrap.world import world_of
-    from opencrab.gateways.world.inbound import from_queue
+    from opencrab.gateways.world.inbound import world_messages_from_queue
 
     configured = settings.load_settings({})
     clock = SystemClock()
@@ -23,6 +23,6 @@ def world_receiver() -> Callable[[Mapping[str, Any], Any], dict[str, Any]]:
 
     def receive(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
         journalist.begin()
-        return from_queue(runtime, event, envelope_in)
+        return world_messages_from_queue(runtime, event, envelope_in)
 
     return receive

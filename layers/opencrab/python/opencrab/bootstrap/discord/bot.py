@@ -20,7 +20,7 @@ def bot_of(configured: "Settings") -> BotApplication:
     )
 
 
-def own_door(configured: "Settings", runtime: "Runtime") -> "Interactions | None":
+def own_discord_door(configured: "Settings", runtime: "Runtime") -> "Interactions | None":
     """The door on this computer, where Discord is switched on and its public key is known."""
     key = str(configured.get("gateway.discord.public_key"))
     if not configured.get("gateway.discord.enabled") or not key:

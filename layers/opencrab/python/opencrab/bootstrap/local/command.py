@@ -6,11 +6,12 @@ import socket
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opencrab import __version__, settings
-from opencrab.bootstrap.local.models import LocalModels, Network, thinking_of
+from opencrab.bootstrap.local.models import LocalModels, Network, local_models
 from opencrab.domain.errors import OpenCrabError, Unavailable
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _up(options: "UpOptions") -> int:
     os.umask(0o077)
     data = options.data
     secrets = FileSecrets(data)
-    thinking = thinking_of(secrets, options.provider)
+    thinking = local_models(secrets, options.provider)
     database = open_database(data)
     network = Network()
     try:
@@ -179,11 +180,11 @@ def _serve(
     network: Network,
 ) -> None:
     from opencrab.adapters.sqlite.access import SqliteFeed
-    from opencrab.bootstrap.discord.bot import bot_of, own_door
+    from opencrab.bootstrap.discord.bot import bot_of, own_discord_door
     from opencrab.bootstrap.discord.worker import discord_worker
-    from opencrab.bootstrap.local.search import indexing_of
+    from opencrab.bootstrap.local.search import local_search_indexing
     from opencrab.bootstrap.prices import nightly_price_update
-    from opencrab.bootstrap.websocket import local_talk
+    from opencrab.bootstrap.websocket import local_websocket
     from opencrab.gateways.local.index_follower import IndexFollower
     from opencrab.gateways.local.machine import MachineReader
     from opencrab.gateways.local.runner import WORKERS, FeedWatch, Runner
@@ -201,10 +202,10 @@ def _serve(
         setup=lambda: _setup(runtime, configured, thinking, place),
         machine=MachineReader(),
         bot=bot_of(configured),
-        interactions=own_door(configured, runtime),
+        interactions=own_discord_door(configured, runtime),
     )
-    offer_websocket(app, local_talk(configured, runtime))
-    index = IndexFollower(SqliteFeed(database), indexing_of(runtime), runtime.home.agents)
+    offer_websocket(app, local_websocket(configured, runtime))
+    index = IndexFollower(SqliteFeed(database), local_search_indexing(runtime), runtime.home.agents)
     runner = Runner(
         runtime,
         watch,
@@ -215,13 +216,8 @@ def _serve(
         price=nightly_price_update(configured, network.transport),
         alive=lambda: database.alive(runtime.clock.now()),
     )
-    runner.serve(
-        app,
-        host=place.host,
-        port=place.port,
-        ready=ready,
-        stopping=lambda: _say_stopping(place.language),
-    )
+    stopping = partial(_say_stopping, place.language)
+    runner.serve(app, host=place.host, port=place.port, ready=ready, stopping=stopping)
 
 
 def _purging(runtime: "Runtime", database: Any) -> "Callable[[], None]":
@@ -322,7 +318,7 @@ def _setup(
     runtime: "Runtime", configured: "Settings", thinking: LocalModels, place: _Place
 ) -> dict[str, Any]:
     """What is configured, what is missing, and what to do about it."""
-    from opencrab.bootstrap.rules import budget_of
+    from opencrab.bootstrap.rules import budget_limits_of
 
     now = configured
     if runtime.secrets is not None:
@@ -338,6 +334,6 @@ def _setup(
             "default": runtime.models.routing.default,
             "notes": list(thinking.notes),
         },
-        "budget": budget_of(runtime.rules.limits, runtime.home.budgets.limits()),
+        "budget": budget_limits_of(runtime.rules.limits, runtime.home.budgets.limits()),
         "missing": missing,
     }

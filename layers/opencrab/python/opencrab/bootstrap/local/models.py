@@ -52,7 +52,7 @@ class Network:
             self._client.close()
 
 
-def thinking_of(secrets: "Secrets", provider: str | None) -> LocalModels:
+def local_models(secrets: "Secrets", provider: str | None) -> LocalModels:
     """The models that can be used here: what is configured, else a local server, else scripted."""
     from opencrab.adapters.providers.catalogue.configuration import SCRIPTED
     from opencrab.adapters.providers.registry import settings_with_usable_default

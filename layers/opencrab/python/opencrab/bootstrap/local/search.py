@@ -24,6 +24,6 @@ def local_search(
     return SqliteSearch(past, snapshots, data / "search-copies", clock, vectors=vectors)
 
 
-def indexing_of(runtime: Runtime) -> Indexing:
+def local_search_indexing(runtime: Runtime) -> Indexing:
     """Of a runtime that was made here: who searches also keeps its indexes up to date."""
     return cast("SqliteSearch", runtime.search)

@@ -66,7 +66,7 @@ class Drives(Value):
     quality_vs_speed: Unit = 0.5
 
 
-def derived_drives(traits: Personality) -> Drives:
+def soul_drives(traits: Personality) -> Drives:
     """The drives of somebody of whom only the Big Five are known.
 
     Each is the mean of two traits, so that all are within 0..1, and 0.5 where the traits are:
@@ -150,7 +150,7 @@ class Soul(Value, defer_build=False):
     @property
     def weights(self) -> Drives:
         """The drives that act: those that were set, else those that follow from the Big Five."""
-        return self.drives or derived_drives(self.personality)
+        return self.drives or soul_drives(self.personality)
 
     def describe(self, language: Language) -> str:
         """The soul in words for a system prompt, stable for equal souls."""

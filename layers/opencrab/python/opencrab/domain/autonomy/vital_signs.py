@@ -130,7 +130,7 @@ def next_heartbeat_time(planned: datetime, seconds: int, now: datetime) -> datet
     return planned + missed * interval
 
 
-def correct_clock_skew(signs: VitalSigns, now: datetime) -> VitalSigns:
+def correct_heartbeat_clock_skew(signs: VitalSigns, now: datetime) -> VitalSigns:
     """The signs without what a clock that was ahead once has put off.
 
     A next beat is at most one interval away, and nobody is busy for longer than that takes.

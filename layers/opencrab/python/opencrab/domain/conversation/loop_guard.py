@@ -56,9 +56,9 @@ class BotRun(Value):
 
         After one that was not answered none is, until bots were quiet for the whole window.
         """
-        marks = minhash_of(text)
+        marks = message_minhash(text)
         recent = tuple(each for each in self.heard if abs(at - each.at) < WINDOW)
-        alike = sum(minhash_similarity(each.marks, marks) >= NEARLY for each in recent) + 1
+        alike = sum(message_minhash_similarity(each.marks, marks) >= NEARLY for each in recent) + 1
         muted = bool(recent) and not recent[-1].answered
         answered = not muted and len(recent) < MOST and alike < ALIKE
         new = HeardBotMessage(id=message_id, at=at, marks=marks, answered=answered)
@@ -69,7 +69,7 @@ class BotRun(Value):
         return BotRun(heard=tuple(each for each in self.heard if each.at > at))
 
 
-def minhash_of(text: str) -> tuple[str, ...]:
+def message_minhash(text: str) -> tuple[str, ...]:
     """Some of the hashes of a text's terms, the same ones for the same text, in order.
 
     Numbers count as one and the same: a counter or a time of day makes no other message. A text
@@ -80,7 +80,7 @@ def minhash_of(text: str) -> tuple[str, ...]:
     return tuple(sorted(map(_mark, found))[:_MARKS])
 
 
-def minhash_similarity(one: tuple[str, ...], other: tuple[str, ...]) -> float:
+def message_minhash_similarity(one: tuple[str, ...], other: tuple[str, ...]) -> float:
     """Share of terms that two texts have in common, estimated by their marks, from 0 to 1."""
     lowest = set(sorted({*one, *other})[:_MARKS])
     return len(lowest.intersection(one).intersection(other)) / len(lowest)

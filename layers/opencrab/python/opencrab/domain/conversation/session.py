@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from opencrab.domain.conversation.loop_guard import ALIKE, NEARLY, minhash_similarity
+from opencrab.domain.conversation.loop_guard import ALIKE, NEARLY, message_minhash_similarity
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.models.routing import ModelReference, Use
@@ -367,5 +367,5 @@ def _says_it_again(change: SessionChange, earlier: tuple[Marks, ...]) -> bool:
     """Whether nearly the same was said in two of the last speeches, and now once more."""
     if not change.marks:
         return False
-    alike = sum(minhash_similarity(each, change.marks) >= NEARLY for each in earlier)
+    alike = sum(message_minhash_similarity(each, change.marks) >= NEARLY for each in earlier)
     return alike + 1 >= ALIKE

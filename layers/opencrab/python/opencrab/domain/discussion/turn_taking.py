@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from opencrab.domain.agents.heartbeat import SHORTEST_SECONDS, prime_from
+from opencrab.domain.agents.heartbeat import SHORTEST_SECONDS, prime_heartbeat_interval
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.conversation.session import Participant, Session
@@ -30,14 +30,14 @@ class Contender(Value):
     @property
     def waits(self) -> float:
         """How long it lets others go first: offset · (1 − hazard)."""
-        return seat_offset(self.seat) * (1 - self.hazard)
+        return discussion_seat_offset(self.seat) * (1 - self.hazard)
 
 
-def seat_offset(seat: int) -> int:
+def discussion_seat_offset(seat: int) -> int:
     """The prime of a seat, 29 for the first (OpenCrab seed, Heartbeat: 29, 31, 37 …)."""
     prime = SHORTEST_SECONDS
     for _ in range(seat):
-        prime = prime_from(prime + 1)
+        prime = prime_heartbeat_interval(prime + 1)
     return prime
 
 
@@ -51,7 +51,7 @@ def speaking_hazard(soul: Soul, *, named: bool) -> float:
     return drawn + COLLABORATION * soul.weights.collaboration + (NAMED if named else 0.0)
 
 
-def first_contender(contenders: Iterable[Contender]) -> str | None:
+def first_floor_contender(contenders: Iterable[Contender]) -> str | None:
     """Who gets the floor: the facilitator, else who is ready and waits least, else by seat."""
     found = min(
         contenders,
@@ -61,7 +61,7 @@ def first_contender(contenders: Iterable[Contender]) -> str | None:
     return None if found is None else found.agent_id
 
 
-def ready_to_speak_at(
+def ready_for_floor_at(
     session: Session, participant: Participant, autonomy: Autonomy
 ) -> datetime | None:
     """When somebody may speak again; None for at once.

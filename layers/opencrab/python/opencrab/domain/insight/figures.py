@@ -10,7 +10,7 @@ from typing import Literal
 from opencrab.domain.learning.evidence import ALL, Evidence, worth_key
 from opencrab.domain.models.routing import Use
 from opencrab.domain.statistics.confidence import Estimate, MomentSums, estimate_mean
-from opencrab.domain.usage.counters import CounterCell, DailyTally, tally_day
+from opencrab.domain.usage.counters import CounterCell, DailyTally, usage_tally_day
 from opencrab.domain.usage.ledger import Grouping, Period
 from opencrab.domain.value import MicroUsd, Unit, Value
 
@@ -55,22 +55,22 @@ class Figures(Value):
         return self.input_tokens + self.output_tokens
 
 
-def tally_days(period: Period, now: datetime) -> tuple[str, str]:
+def usage_tally_days(period: Period, now: datetime) -> tuple[str, str]:
     """The first and last day (UTC) whose tallies a period needs."""
     since = period.since(now)
-    return (BEGINNING if since is None else tally_day(since)), tally_day(now)
+    return (BEGINNING if since is None else usage_tally_day(since)), usage_tally_day(now)
 
 
-def tally_weeks(period: Period, now: datetime) -> Iterator[tuple[str, str]]:
+def usage_tally_weeks(period: Period, now: datetime) -> Iterator[tuple[str, str]]:
     """The same days week by week: whoever reads one after the other holds few tallies."""
-    first, last = map(date.fromisoformat, tally_days(period, now))
+    first, last = map(date.fromisoformat, usage_tally_days(period, now))
     while first <= last:
         until = min(first + timedelta(days=_PIECE - 1), last)
         yield first.isoformat(), until.isoformat()
         first = until + timedelta(days=1)
 
 
-def period_beginning(period: Period, now: datetime) -> datetime | None:
+def analytics_period_beginning(period: Period, now: datetime) -> datetime | None:
     """Where a period really begins: at a full hour or day (UTC), since nothing finer is counted."""
     since = period.since(now)
     if since is None:
@@ -83,9 +83,9 @@ def counts_in_period(
     tallies: Iterable[DailyTally], period: Period, now: datetime
 ) -> dict[CounterCell, Counts]:
     """What was counted in each cell in a period."""
-    first = period_beginning(period, now)
+    first = analytics_period_beginning(period, now)
     if period not in SHORT or first is None:
-        return sum_tally_days(tallies)
+        return sum_usage_tally_days(tallies)
     cells: dict[CounterCell, Counts] = {}
     for tally in tallies:
         midnight = datetime.fromisoformat(tally.day).replace(tzinfo=UTC)
@@ -95,7 +95,7 @@ def counts_in_period(
     return cells
 
 
-def sum_tally_days(tallies: Iterable[DailyTally]) -> dict[CounterCell, Counts]:
+def sum_usage_tally_days(tallies: Iterable[DailyTally]) -> dict[CounterCell, Counts]:
     """What was counted in each cell, days put together."""
     cells: dict[CounterCell, Counts] = {}
     for tally in tallies:
@@ -103,7 +103,7 @@ def sum_tally_days(tallies: Iterable[DailyTally]) -> dict[CounterCell, Counts]:
     return cells
 
 
-def group_figures(
+def group_usage_figures(
     cells: Mapping[CounterCell, Counts], evidence: Evidence, by: Grouping | None
 ) -> dict[str, Figures]:
     """Figures for each group of calls; None groups by "purpose/task_type/model"."""

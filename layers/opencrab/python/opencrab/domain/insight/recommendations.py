@@ -13,12 +13,12 @@ from opencrab.domain.insight.figures import (
     Counts,
     Efficiency,
     Figures,
+    analytics_period_beginning,
     counts_in_period,
-    group_figures,
+    group_usage_figures,
     model_of_answer_key,
     model_qualities,
-    period_beginning,
-    sum_tally_days,
+    sum_usage_tally_days,
     task_key,
     usage_figures,
     usage_totals,
@@ -167,15 +167,15 @@ def analyse_usage(
     cells = counts_in_period(tallies, period, now)
     return Analysis(
         period=period,
-        since=period_beginning(period, now),
+        since=analytics_period_beginning(period, now),
         until=now,
         group_by=group_by,
         focus=focus,
         totals=usage_totals(cells, evidence),
-        groups=_sort_groups(group_figures(cells, evidence, group_by), focus),
-        by_model=_sort_groups(group_figures(cells, evidence, Grouping.MODEL), focus),
-        by_purpose=_sort_groups(group_figures(cells, evidence, Grouping.PURPOSE), focus),
-        tasks=_sort_groups(group_figures(cells, evidence, None), focus),
+        groups=_sort_groups(group_usage_figures(cells, evidence, group_by), focus),
+        by_model=_sort_groups(group_usage_figures(cells, evidence, Grouping.MODEL), focus),
+        by_purpose=_sort_groups(group_usage_figures(cells, evidence, Grouping.PURPOSE), focus),
+        tasks=_sort_groups(group_usage_figures(cells, evidence, None), focus),
         quality_by_model=model_qualities(evidence),
         recommendations=recommendations(cells, evidence, choices or {}, focus),
     )
@@ -209,7 +209,9 @@ def compare_usage(
         for key, value in _answers(evidence, purpose).items()
         if fits(purpose or "", *key.split("/", 1))
     }
-    found = group_figures(sum_tally_days(asked), Evidence(answers=known), Grouping.MODEL)
+    found = group_usage_figures(
+        sum_usage_tally_days(asked), Evidence(answers=known), Grouping.MODEL
+    )
     for name in wanted:
         of = (value.worth for key, value in known.items() if model_of_answer_key(key) == name)
         found.setdefault(name, usage_figures({}, sum(of, MomentSums()), 0))

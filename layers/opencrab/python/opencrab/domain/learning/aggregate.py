@@ -281,12 +281,12 @@ def _grades(
         if turn is None or not model or not 0 <= grade <= 1:
             continue
         bins = found.setdefault(model, [GradedTurns()] * BINS)
-        place = grade_bin(grade)
+        place = self_grade_bin(grade)
         bins[place] += GradedTurns(grades=_one(grade), worth=_one(turn.worth))
     return {model: tuple(bins) for model, bins in found.items()}
 
 
-def grade_bin(grade: float) -> int:
+def self_grade_bin(grade: float) -> int:
     """The step of self-given grades that one belongs to."""
     return min(int(grade * BINS), BINS - 1)
 

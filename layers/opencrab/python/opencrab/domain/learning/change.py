@@ -114,7 +114,7 @@ MEMORIES = LearnedSubject(kind=AdjustmentKind.MEMORIES, name=_SEARCH)
 
 def memory_holdout_percent(mind: AgentState, trials: TrialSettings) -> int:
     """In how many percent of turns searches hide memories: in none where the owner ended that."""
-    return 0 if is_pinned(mind, MEMORIES) else trials.memory_percent
+    return 0 if is_subject_pinned(mind, MEMORIES) else trials.memory_percent
 
 
 def mix_of(mind: AgentState, name: str) -> Mix | None:
@@ -162,33 +162,33 @@ def are_mixes_alike(
     other: dict[str, float] = second.get("weights", {})
     if not one or not other:
         return not one and not other
-    if heaviest_alias(first) != heaviest_alias(second):
+    if heaviest_alias_of_mix(first) != heaviest_alias_of_mix(second):
         return False
     names = {*one, *other}
     return all(abs(one.get(name, 0.0) - other.get(name, 0.0)) <= within for name in names)
 
 
-def heaviest_alias(told: Mapping[str, Any]) -> str:
+def heaviest_alias_of_mix(told: Mapping[str, Any]) -> str:
     """The alias that a telling of a mix names most; "" where it names none."""
     weights: dict[str, float] = told.get("weights", {})
     return max(sorted(weights), key=lambda name: weights[name], default="")
 
 
-def is_pinned(mind: AgentState, subject: LearnedSubject) -> bool:
+def is_subject_pinned(mind: AgentState, subject: LearnedSubject) -> bool:
     """Whether the owner keeps it as it is."""
     return subject.text in mind.pinned
 
 
-def with_pin(mind: AgentState, subject: LearnedSubject) -> AgentState:
+def with_subject_pin(mind: AgentState, subject: LearnedSubject) -> AgentState:
     """A mind in which no evidence moves the subject; raises Refused for more than PINS."""
-    if is_pinned(mind, subject):
+    if is_subject_pinned(mind, subject):
         return mind
     if len(mind.pinned) >= PINS:
         raise Refused(f"limit reached: {PINS} pins", cure="remove one")
     return mind.replaced(pinned=tuple(sorted((*mind.pinned, subject.text))))
 
 
-def without_pin(mind: AgentState, subject: LearnedSubject) -> AgentState:
+def without_subject_pin(mind: AgentState, subject: LearnedSubject) -> AgentState:
     """A mind in which evidence may move the subject again."""
     return mind.replaced(pinned=tuple(each for each in mind.pinned if each != subject.text))
 

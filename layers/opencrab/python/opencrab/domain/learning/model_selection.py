@@ -21,8 +21,8 @@ from opencrab.domain.learning.change import (
     adjustment_id,
     are_mixes_alike,
     describe_mix,
-    heaviest_alias,
-    is_pinned,
+    heaviest_alias_of_mix,
+    is_subject_pinned,
     mix_of,
 )
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
@@ -150,7 +150,7 @@ def why_choice_is_fixed(ground: SelectionInput, name: str) -> str:
 
 def why_choice_is_fixed_for(agent: Agent, mind: AgentState, name: str) -> str:
     """The same for an agent with such a mind."""
-    if is_pinned(mind, mix_subject(name)):
+    if is_subject_pinned(mind, mix_subject(name)):
         return "pinned"
     return "chosen" if _use(name) in agent.llm.models else ""
 
@@ -178,7 +178,12 @@ def _hindrance(ground: SelectionInput, aim: Aim, name: str, mixed: BanditMix, no
         return "as_it_is"
     for each in mix_adjustments(ground.earlier, name):
         is_new = each.state is AdjustmentState.APPLIED and each.at > now - HELD
-        if is_new and stays and not tries and heaviest_alias(each.after) == heaviest_alias(after):
+        if (
+            is_new
+            and stays
+            and not tries
+            and heaviest_alias_of_mix(each.after) == heaviest_alias_of_mix(after)
+        ):
             return "watched"
         late = each.at >= now - LET_BE
         if late and each.state in _TAKEN_BACK and are_mixes_alike(each.after, after):
@@ -237,7 +242,7 @@ def expected_mix_gain(ground: SelectionInput, name: str, mixed: BanditMix) -> Ex
     quality, cost, latency = known.worth.mean, known.cost.mean, known.latency.mean
     return ExpectedGain(
         subject=name,
-        turns_a_day=turns_a_day(ground, name),
+        turns_a_day=model_turns_a_day(ground, name),
         quality=None if quality is None else mixed.quality.mean - quality,
         cost_micro_usd=None if cost is None else mixed.cost_micro_usd - cost,
         latency_ms=None
@@ -281,7 +286,7 @@ def routed_model(ground: SelectionInput, name: str) -> str:
     return ground.routing.aliases.get(chosen, chosen)
 
 
-def turns_a_day(ground: SelectionInput, name: str) -> float:
+def model_turns_a_day(ground: SelectionInput, name: str) -> float:
     """Turns of an open day, on average."""
     turns = sum(
         each.turns
@@ -305,7 +310,9 @@ def _mixing(ground: SelectionInput, name: str) -> Mixing:
         for alias, choice in ground.choices.items()
     )
     return Mixing(
-        arms=arms, turns_a_day=turns_a_day(ground, name), current=current_model_alias(ground, name)
+        arms=arms,
+        turns_a_day=model_turns_a_day(ground, name),
+        current=current_model_alias(ground, name),
     )
 
 
@@ -340,7 +347,7 @@ def _tokens(ground: SelectionInput, name: str) -> Usage | None:
         for tally in ground.tallies
         if f"{tally.cell.purpose.value}/{tally.cell.task_type}" == name
     ]
-    turns = turns_a_day(ground, name) * len(ground.days)
+    turns = model_turns_a_day(ground, name) * len(ground.days)
     read = sum(counts.get("input", 0) for counts in fitting)
     written = sum(counts.get("output", 0) for counts in fitting)
     if not turns or not read:
@@ -369,7 +376,7 @@ def _evidence(
         "cost_micro_usd": round(mixed.cost_micro_usd, 3),
         "latency_ms": mixed.latency_ms,
         "current": current_model_alias(ground, name),
-        "turns_a_day": round(turns_a_day(ground, name), 2),
+        "turns_a_day": round(model_turns_a_day(ground, name), 2),
         "day_micro_usd": ground.day_micro_usd,
         "then": watch_baseline(ground.evidence, name, models.values()) | then,
         "before": {model: _model_evidence(ground, name, model).told for model in models.values()}

@@ -10,7 +10,7 @@ from opencrab.domain.learning.change import (
     AdjustmentKind,
     AdjustmentState,
     LearnedSubject,
-    heaviest_alias,
+    heaviest_alias_of_mix,
 )
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.statistics.confidence import Estimate, combine_estimates, estimate_mean
@@ -46,7 +46,7 @@ def carry_watch(
     held = next(filter(is_watched_mix, mix_adjustments(earlier, name)), None)
     if (
         held is None
-        or heaviest_alias(held.after) != heaviest_alias(after)
+        or heaviest_alias_of_mix(held.after) != heaviest_alias_of_mix(after)
         or "until" not in held.evidence
     ):
         return {}

@@ -163,7 +163,7 @@ class Looked(Value):
     problem: str = ""
 
 
-def last_ended_day(now: datetime, night_hour: int) -> date:
+def last_ended_review_day(now: datetime, night_hour: int) -> date:
     """The last day (UTC) whose night has begun."""
     return (now.astimezone(UTC) - timedelta(hours=night_hour)).date() - timedelta(days=1)
 

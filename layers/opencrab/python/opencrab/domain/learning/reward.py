@@ -34,7 +34,7 @@ class TurnOpinion(Value):
     by_owner: bool = False
 
 
-def turn_opinions(experiences: Iterable[Experience]) -> tuple[TurnOpinion, ...]:
+def turn_feedback_opinions(experiences: Iterable[Experience]) -> tuple[TurnOpinion, ...]:
     """What people thought of turns, the latest word of each; a remark alone is no opinion.
 
     What an agent noted in a turn of its own, be it of a peer, is its own word and nobody's opinion.

@@ -30,7 +30,7 @@ def belief_with_same_claim(new: Belief, held: Iterable[Belief]) -> str | None:
     return found
 
 
-def outlook_of(beliefs: Iterable[Belief], peers: Iterable[Peer]) -> SalientBeliefs:
+def salient_beliefs_of(beliefs: Iterable[Belief], peers: Iterable[Peer]) -> SalientBeliefs:
     """The outlook on all that an agent believes and on all whom it knows."""
     outlook = SalientBeliefs()
     for belief in beliefs:
@@ -40,7 +40,7 @@ def outlook_of(beliefs: Iterable[Belief], peers: Iterable[Peer]) -> SalientBelie
     return outlook
 
 
-def outlook_change(
+def salient_beliefs_change(
     agent_id: str, stored: Document | None, after: SalientBeliefs
 ) -> tuple[Document, ...]:
     """The fact by which what an agent has in view becomes this, if that is a change."""

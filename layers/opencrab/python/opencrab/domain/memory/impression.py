@@ -24,14 +24,14 @@ def first_impression(
     """What an agent thinks of somebody whom it does not know yet."""
     return Impression(
         target_id=target_id,
-        target_name=person_label(name or "", target_id),
+        target_name=impression_person_label(name or "", target_id),
         agreement=NEUTRAL[language],
         created_at=now,
         updated_at=now,
     )
 
 
-def person_label(name: str, target_id: str) -> str:
+def impression_person_label(name: str, target_id: str) -> str:
     """What somebody is called on whatever platform: without its signs, else by the stable id."""
     bare = text_on_one_line(_MENTION.sub("", text_on_one_line(name)))[:_NAME].strip()
     return bare or target_id
@@ -53,7 +53,9 @@ def note_impression(
     """
     changes = dict(said)
     if "target_name" in changes:
-        changes["target_name"] = person_label(changes["target_name"], earlier.target_name)
+        changes["target_name"] = impression_person_label(
+            changes["target_name"], earlier.target_name
+        )
     return earlier.replaced(
         **changes,
         history=_history(earlier, session_id),

@@ -163,7 +163,9 @@ def judge_memory(
     ]
     for wanted in (TextRelation.SAME, TextRelation.NEAR, TextRelation.CONTRARY):
         alike = (
-            each for found, each in judged if found is wanted and have_same_audience(new, each)
+            each
+            for found, each in judged
+            if found is wanted and memories_have_same_audience(new, each)
         )
         for stored in sorted(alike, key=_firmest):
             verdict = _beside(new, said, stored, wanted)
@@ -192,7 +194,7 @@ def may_change_memory(new: Memory, stored: Memory) -> bool:
     return _rank(new) >= _rank(stored)
 
 
-def have_same_audience(new: Memory, stored: Memory) -> bool:
+def memories_have_same_audience(new: Memory, stored: Memory) -> bool:
     """Whether two memories are told to the same people: what one hears merges with nothing else.
 
     What two users said of themselves in the same words are two claims.

@@ -57,7 +57,7 @@ def parse_search_query(text: str, speakers: Iterable[str] = ()) -> ParsedQuery:
     """
     text = text[:LONGEST_QUESTION]
     distinct = tuple(dict.fromkeys(index_terms(text)))
-    names = named_speakers(text, speakers)
+    names = speakers_named_in_query(text, speakers)
     called = frozenset[str]().union(*map(_terms_of_name, names))
     if not any(_tells_beside(called, term) for term in distinct):
         called = frozenset()
@@ -69,7 +69,7 @@ def parse_search_query(text: str, speakers: Iterable[str] = ()) -> ParsedQuery:
     return ParsedQuery(terms=_ends(terms), named=names, asks_when=bool(_when().search(text)))
 
 
-def named_speakers(text: str, speakers: Iterable[str]) -> frozenset[str]:
+def speakers_named_in_query(text: str, speakers: Iterable[str]) -> frozenset[str]:
     """The speakers whom a query names."""
     asked = frozenset(index_terms(text[:LONGEST_QUESTION]))
     terms = ((name, _terms_of_name(name)) for name in speakers)

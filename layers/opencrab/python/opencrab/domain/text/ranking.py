@@ -75,7 +75,7 @@ def rank_search_candidates(
     return tuple(found[:limit])
 
 
-def least_neighbour_score(
+def least_neighbour_search_score(
     scores: Iterable[float], named: frozenset[str], *, asks_when: bool, limit: int
 ) -> float:
     """What a row that is no hit itself must be lent to be among the best at all.

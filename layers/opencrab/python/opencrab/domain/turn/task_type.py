@@ -56,14 +56,14 @@ class ThinkContext(Value):
         return Use.TOOL_CALLING if self.acting else Use.CONVERSATION
 
 
-def complexity_level(complexity: float) -> str:
+def task_complexity_level(complexity: float) -> str:
     """A complexity as a word, for reports: simple, medium or complex."""
     if complexity > COMPLEX:
         return "complex"
     return "medium" if complexity > _MEDIUM else "simple"
 
 
-def think_context(text: str, trigger: Trigger, *, acting: bool = False) -> ThinkContext:
+def turn_think_context(text: str, trigger: Trigger, *, acting: bool = False) -> ThinkContext:
     """What a turn's trigger and its words ask for; beats, events, summaries are routine."""
     words = text[:_READ]
     complexity = _complexity(words)

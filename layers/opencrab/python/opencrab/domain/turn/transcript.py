@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from opencrab.domain.access.authority import Source
-from opencrab.domain.conversation.loop_guard import minhash_of
+from opencrab.domain.conversation.loop_guard import message_minhash
 from opencrab.domain.conversation.session import Phase, Session, SessionChange
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.models.routing import Duration, ModelChosen, RoutingBasis
@@ -201,7 +201,7 @@ def session_change(
         floor=header.hops if header.source is Source.PEER else None,
         speeches=len(spoken),
         characters=sum(map(len, spoken)),
-        marks=minhash_of("\n".join(spoken)) if spoken and session.discusses else (),
+        marks=message_minhash("\n".join(spoken)) if spoken and session.discusses else (),
         spent_micro_usd=header.spent,
         phase=_set_phase(transcript),
     )

@@ -8,7 +8,7 @@ from pydantic import Field
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.models.routing import Use
 from opencrab.domain.turn.record import CallState
-from opencrab.domain.turn.task_type import complexity_level
+from opencrab.domain.turn.task_type import task_complexity_level
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import Value
 
@@ -69,7 +69,7 @@ class DailyTally(Value):
         return self.replaced(counts=sum_call_counts(self.counts, other.counts), hours=hours)
 
 
-def tally_day(at: datetime) -> str:
+def usage_tally_day(at: datetime) -> str:
     """The day of a moment, in UTC: days of tallies are those of budgets."""
     return at.astimezone(UTC).strftime("%Y-%m-%d")
 
@@ -103,20 +103,20 @@ def tally_of_call(row: UsageRow) -> DailyTally:
     hourly = {name: counts[name] for name in HOURLY if name in counts}
     return DailyTally(
         agent_id=row.agent_id,
-        day=tally_day(row.at),
+        day=usage_tally_day(row.at),
         cell=CounterCell(
             provider=row.provider,
             model=row.model,
             purpose=row.purpose,
             task_type=row.task_type,
-            complexity=complexity_level(row.complexity),
+            complexity=task_complexity_level(row.complexity),
         ),
         counts=counts,
         hours={row.at.astimezone(UTC).hour: hourly},
     )
 
 
-def merge_tallies(tallies: Iterable[DailyTally]) -> tuple[DailyTally, ...]:
+def merge_usage_tallies(tallies: Iterable[DailyTally]) -> tuple[DailyTally, ...]:
     """One tally for each key, in the order in which they come."""
     together: dict[tuple[str, str, CounterCell], DailyTally] = {}
     for tally in tallies:

@@ -12,7 +12,7 @@ from opencrab.domain.models.fault import Fault
 from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.turn.record import CallState, ModelIntent, ModelResult
-from opencrab.domain.turn.task_type import complexity_level
+from opencrab.domain.turn.task_type import task_complexity_level
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import MicroUsd, ShortText, Unit, Value
 
@@ -210,7 +210,7 @@ class Grouping(StrEnum):
             case Grouping.TASK_TYPE:
                 return row.task_type
             case Grouping.COMPLEXITY:
-                return complexity_level(row.complexity)
+                return task_complexity_level(row.complexity)
 
 
 class Summary(Value):

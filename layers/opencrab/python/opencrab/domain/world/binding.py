@@ -142,12 +142,12 @@ class WorldEnvelope(Value):
     body: dict[Any, Any] = Field(default_factory=dict)
 
 
-def private_key_name(key_id: str) -> str:
+def world_private_key_name(key_id: str) -> str:
     """What the secret is called that holds the private key of a key id."""
     return f"WORLD_KEY_{key_id.upper()}"
 
 
-def require_same_genome(agent: Agent, before: Soul, after: Soul | None) -> None:
+def require_same_world_genome(agent: Agent, before: Soul, after: Soul | None) -> None:
     """See that drives stay as they are; raises Conflict where a world's genome holds them.
 
     Without drives of its own an agent has those that its personality gives it.

@@ -73,7 +73,7 @@ def record_agent_event(runtime: Runtime, agent_id: str, news: News, *, key: str)
     return _store_event_once(runtime, agent_id, event, once)
 
 
-def record_goal_event(runtime: Runtime, goal: Goal, kind: str, reason: str = "") -> None:
+def record_agent_event_of_goal(runtime: Runtime, goal: Goal, kind: str, reason: str = "") -> None:
     """Tell an agent that somebody has given up a goal of its own, or lets it go on."""
     if goal.authority is not Authority.SELF:
         return

@@ -11,7 +11,7 @@ from opencrab.domain.agents.soul import Soul
 from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.models.routing import LlmConfig, ModelReference, Use
 from opencrab.domain.money.budget import INSTALLATION
-from opencrab.domain.world.binding import require_same_genome
+from opencrab.domain.world.binding import require_same_world_genome
 from opencrab.engine.agents.vital_signs import create_vital_signs
 from opencrab.engine.approvals.approvals import require_valid_approval_policy
 from opencrab.engine.models.preferences import (
@@ -46,7 +46,7 @@ def change_agent(
         raise Conflict(
             f"agent {before.id!r} has retired and cannot be changed", cure="create a new agent"
         )
-    require_same_genome(before, profile.soul, soul)
+    require_same_world_genome(before, profile.soul, soul)
     if changes.get("model", before.model) != before.model:
         require_usable_model(runtime.models, changes["model"])
     if changes.get("policy", before.policy) != before.policy:

@@ -16,7 +16,7 @@ from opencrab.domain.agents.event import (
 from opencrab.domain.autonomy.vital_signs import (
     VITALS,
     VitalSigns,
-    correct_clock_skew,
+    correct_heartbeat_clock_skew,
     first_vital_signs,
     vital_signs_fact,
 )
@@ -87,7 +87,9 @@ def _update_signs(runtime: Runtime, agent_id: str, step: _Step) -> VitalSigns | 
         stored = stored_vital_signs(runtime.home.facts, agent_id)
         before = None if stored is None else stored.read(VitalSigns)
         changed, beside = step(before)
-        signs = None if changed is None else correct_clock_skew(changed, runtime.clock.now())
+        signs = (
+            None if changed is None else correct_heartbeat_clock_skew(changed, runtime.clock.now())
+        )
         fact = None if signs is None else vital_signs_fact(signs, stored)
         if fact is not None and stored is not None and _same(fact, stored):
             fact = None

@@ -25,7 +25,7 @@ from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.ports.agents import Agents
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
-from opencrab.ports.paging import all_of
+from opencrab.ports.paging import all_pages
 from opencrab.ports.turn.action import Actions
 from opencrab.ports.turn.journal import Journal
 
@@ -346,7 +346,7 @@ def _busy(wanted: str) -> Conflict:
 
 
 def _all_open(facts: Documents) -> Iterator[Document]:
-    return all_of(facts, INSTALLATION_FACTS, OPEN)
+    return all_pages(facts, INSTALLATION_FACTS, OPEN)
 
 
 def agent_language(agents: Agents, agent_id: str) -> Language:

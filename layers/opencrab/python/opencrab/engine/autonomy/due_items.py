@@ -16,7 +16,7 @@ from opencrab.domain.turn.due_item import DueItem
 from opencrab.engine.discussion import turn_taking
 from opencrab.engine.goals.pausing import ATTEMPTS, notify_goal_channel, stored_goal
 from opencrab.engine.goals.queue import GoalBoard, goal_turn_source, release_goal_queue_place
-from opencrab.engine.goals.self_goals import leave_goal_to_heartbeat
+from opencrab.engine.goals.self_goals import leave_goal_to_next_heartbeat
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_due
 from opencrab.ports.agents import Agents
@@ -81,7 +81,9 @@ def _rest(runtime: Runtime, item: DueItem) -> None:
 
     def rests(goal: Goal, _now: datetime) -> Goal | None:
         return (
-            None if _is_there(runtime.home.journal, goal.turn_id) else leave_goal_to_heartbeat(goal)
+            None
+            if _is_there(runtime.home.journal, goal.turn_id)
+            else leave_goal_to_next_heartbeat(goal)
         )
 
     _without_turn(runtime, item, rests)

@@ -20,7 +20,7 @@ from opencrab.domain.autonomy.heartbeat_gate import BEAT
 from opencrab.domain.autonomy.vital_signs import (
     VITALS,
     VitalSigns,
-    correct_clock_skew,
+    correct_heartbeat_clock_skew,
     heartbeat_slot,
 )
 from opencrab.domain.document import Document
@@ -108,9 +108,9 @@ def repair_postponed_heartbeats(runtime: Runtime) -> int:
     for fact in runtime.home.facts.due(VITALS, now + _EVER, _MOST):
         with _passing_over(fact.owner):
             signs = fact.read(VitalSigns)
-            if correct_clock_skew(signs, now) != signs:
+            if correct_heartbeat_clock_skew(signs, now) != signs:
                 change_vital_signs(
-                    runtime, fact.owner, lambda stored: correct_clock_skew(stored, now)
+                    runtime, fact.owner, lambda stored: correct_heartbeat_clock_skew(stored, now)
                 )
                 found += 1
     return found

@@ -26,7 +26,7 @@ from opencrab.domain.identifier import stable_id
 from opencrab.domain.models.routing import RoutingBasis
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.due_item import DueItem
-from opencrab.domain.turn.task_type import think_context
+from opencrab.domain.turn.task_type import turn_think_context
 from opencrab.domain.turn.turn import Trigger
 from opencrab.engine.agents.vital_signs import LONG_AGO, create_vital_signs, put_agent_to_sleep
 from opencrab.engine.autonomy.due_items import admit_or_drop_due_item
@@ -205,7 +205,9 @@ def _is_free(deciding: _Deciding) -> bool:
     models, agent = deciding.runtime.models, deciding.profile.agent
     basis = RoutingBasis(model=agent.model, models=agent.llm.models)
     try:
-        model, _ = router.leading_model(models, think_context("", Trigger.HEARTBEAT).use, basis, ())
+        model, _ = router.leading_model(
+            models, turn_think_context("", Trigger.HEARTBEAT).use, basis, ()
+        )
     except Invalid:
         return False
     price = model.info.price

@@ -10,7 +10,7 @@ from opencrab.engine.autonomy.heartbeat import repair_postponed_heartbeats, swee
 from opencrab.engine.autonomy.schedules import sweep_schedules
 from opencrab.engine.queueing import enqueue_turn, queue_for_turn
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.work import send_utterance
+from opencrab.engine.turn.work import send_turn_utterance
 from opencrab.ports.home import Home
 
 _BATCH = 100
@@ -64,7 +64,7 @@ def _utterances(runtime: Runtime) -> int:
     stale = now - timedelta(seconds=runtime.rules.stale_seconds)
     unsent = runtime.home.outbox.unsent(stale, _BATCH)
     for utterance in unsent:
-        send_utterance(runtime.home.deliveries, utterance, again=f"-{int(now.timestamp())}")
+        send_turn_utterance(runtime.home.deliveries, utterance, again=f"-{int(now.timestamp())}")
     return len(unsent)
 
 

@@ -20,14 +20,14 @@ from opencrab.engine.conversation.live import (
     WatchTarget,
     collect_visible_lines,
     live_start,
-    too_many_watched_error,
+    too_many_watched_sessions_error,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.access.keys import Keys
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
-from opencrab.ports.paging import all_of
+from opencrab.ports.paging import all_pages
 
 CONNECTION, TICKET = "connection", "ticket"
 OPENED = "opened"
@@ -111,11 +111,14 @@ class KeyHolders:
         found = self.known.get(key)
         if found is None or now - found[1] >= KEY_BELIEVED:
             self.known.pop(key, None)
-            found = self.known[key] = holder_of_key_hash(self.runtime.home.keys, key), now
+            found = self.known[key] = (
+                connection_holder_of_key_hash(self.runtime.home.keys, key),
+                now,
+            )
         return found[0]
 
 
-def holder_of_key_hash(keys: Keys, key: str) -> Principal:
+def connection_holder_of_key_hash(keys: Keys, key: str) -> Principal:
     """Who holds the key with this hash; raises Unauthenticated when nobody does any more."""
     found = keys.find(key)
     if found is None or found.revoked_at is not None:
@@ -158,7 +161,7 @@ def open_connection(runtime: Runtime, connection_id: str, key: str) -> Principal
 
     Raises Unauthenticated, and Exhausted when the key has too many; a few may slip in at once.
     """
-    principal, now = holder_of_key_hash(runtime.home.keys, key), runtime.clock.now()
+    principal, now = connection_holder_of_key_hash(runtime.home.keys, key), runtime.clock.now()
     place, expires = connection_fact_id(connection_id), now + CONNECTION_LIVES
     opened = runtime.home.facts.page(key, OPENED, limit=_PAGE)
     if sum(each.id != place and not _is_over(each, now) for each in opened) >= MOST_OPENED:
@@ -203,10 +206,10 @@ def count_connection_message(
         if (now - connection.since).total_seconds() >= WINDOW_SECONDS:
             return connection.replaced(said=1, since=now)
         if connection.said >= MOST_MESSAGES:
-            raise flooding_error()
+            raise connection_flooding_error()
         return connection.replaced(said=connection.said + 1)
 
-    return holder_of_key_hash(
+    return connection_holder_of_key_hash(
         runtime.home.keys, _update_connection(runtime, connection_id, counted, pause=pause).key
     )
 
@@ -230,7 +233,7 @@ def watch_from_connection(
         if watched in connection.watches:
             return connection
         if len(connection.watches) >= MOST_WATCHED:
-            raise too_many_watched_error(MOST_WATCHED)
+            raise too_many_watched_sessions_error(MOST_WATCHED)
         return connection.replaced(watches=(*connection.watches, watched))
 
     def beside(connection: Document) -> Document:
@@ -267,9 +270,12 @@ def unwatch_from_connection(
     return was
 
 
-def watchers_of(runtime: Runtime, watched: WatchTarget) -> Iterator[Document]:
+def session_watchers_of(runtime: Runtime, watched: WatchTarget) -> Iterator[Document]:
     """Everybody who watches something and whose connection has not lapsed."""
-    now, known = runtime.clock.now(), all_of(runtime.home.facts, watched.id, WATCHERS[watched.kind])
+    now, known = (
+        runtime.clock.now(),
+        all_pages(runtime.home.facts, watched.id, WATCHERS[watched.kind]),
+    )
     return (fact for fact in known if not _is_over(fact, now))
 
 
@@ -299,7 +305,7 @@ def claim_lines_for_watcher(home: Home, session_id: str, watcher: Document) -> I
         fact = None if place is None else claimed
 
 
-def flooding_error() -> Flooding:
+def connection_flooding_error() -> Flooding:
     """What somebody is told before they are cut."""
     return Flooding(
         f"more than {MOST_MESSAGES} messages in {WINDOW_SECONDS} s",

@@ -180,7 +180,7 @@ class LiveFollower:
         is one too many.
         """
         if watched not in self.watches and len(self.watches) >= self.most:
-            raise too_many_watched_error(self.most)
+            raise too_many_watched_sessions_error(self.most)
         begun = live_start(self.runtime, watched, after)
         self.watches[watched] = _Watch(visible, begun.place)
         return begun
@@ -264,7 +264,7 @@ class LiveFollower:
             yield from live_events.events_of_turn(found)
 
 
-def too_many_watched_error(most: int) -> Refused:
+def too_many_watched_sessions_error(most: int) -> Refused:
     """One connection watches no more than so many things."""
     return Refused(
         f"a connection watches at most {most} sessions and agents",

@@ -9,7 +9,7 @@ from opencrab.domain.conversation.session import (
 )
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed
-from opencrab.domain.memory.belief_index import PEERS, outlook_change
+from opencrab.domain.memory.belief_index import PEERS, salient_beliefs_change
 from opencrab.domain.memory.peer import PEER, Peer, record_collaboration
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs, with_peer
 from opencrab.domain.outcome import Outcome
@@ -86,4 +86,4 @@ def _outlook(facts: Documents, agent_id: str, peer: Peer) -> tuple[Document, ...
     """What the agent has in view whenever it wakes, where this peer changes it."""
     stored = facts.get(agent_id, OUTLOOK, OUTLOOK)
     before = SalientBeliefs() if stored is None else stored.read(SalientBeliefs)
-    return outlook_change(agent_id, stored, with_peer(before, peer))
+    return salient_beliefs_change(agent_id, stored, with_peer(before, peer))

@@ -16,9 +16,9 @@ from opencrab.domain.conversation.message import Channel, Line, LineKind, Messag
 from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.discussion.turn_taking import (
     Contender,
-    first_contender,
+    first_floor_contender,
     is_participant_named,
-    ready_to_speak_at,
+    ready_for_floor_at,
     speaking_hazard,
 )
 from opencrab.domain.errors import Conflict, NotFound
@@ -124,7 +124,7 @@ def next_speaker(runtime: Runtime, session: Session, lines: tuple[Line, ...]) ->
         if profile is None or profile.agent.status is not AgentStatus.ACTIVE:
             continue
         named = last is not None and is_participant_named(profile.identity.name, last.text)
-        at = ready_to_speak_at(session, each, runtime.rules.autonomy)
+        at = ready_for_floor_at(session, each, runtime.rules.autonomy)
         contenders.append(
             Contender(
                 agent_id=each.agent_id,
@@ -134,7 +134,7 @@ def next_speaker(runtime: Runtime, session: Session, lines: tuple[Line, ...]) ->
                 leads=each.agent_id == session.facilitator_id,
             )
         )
-    return first_contender(contenders)
+    return first_floor_contender(contenders)
 
 
 def _opens_at(autonomy: Autonomy, session: Session, now: datetime) -> datetime:
@@ -142,7 +142,7 @@ def _opens_at(autonomy: Autonomy, session: Session, now: datetime) -> datetime:
     if session.hops == 0 and session.awaited:
         return now + PATIENCE
     soon = now + timedelta(seconds=autonomy.floor_seconds)
-    ready = [ready_to_speak_at(session, each, autonomy) or now for each in session.candidates]
+    ready = [ready_for_floor_at(session, each, autonomy) or now for each in session.candidates]
     return max(soon, min(ready))
 
 

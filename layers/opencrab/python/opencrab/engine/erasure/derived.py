@@ -38,7 +38,7 @@ from opencrab.engine.learning.experience_changes import (
     without_pins_of_forgotten,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.paging import all_of
+from opencrab.ports.paging import all_pages
 
 _INDEXED = {MEMORY, EXPERIENCE, SUMMARY}
 
@@ -397,4 +397,4 @@ class _Search:
                 self._found.traces.ids.add(fact.id)
 
     def _all(self, kind: str) -> Iterator[Document]:
-        return all_of(self._facts, self._agent_id, kind)
+        return all_pages(self._facts, self._agent_id, kind)

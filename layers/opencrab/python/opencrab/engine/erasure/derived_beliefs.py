@@ -13,12 +13,12 @@ from opencrab.domain.autonomy.schedule import SCHEDULE, Schedule
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
 from opencrab.domain.document import Document
 from opencrab.domain.memory.belief import BELIEF, Belief
-from opencrab.domain.memory.belief_index import outlook_change, outlook_of
+from opencrab.domain.memory.belief_index import salient_beliefs_change, salient_beliefs_of
 from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.memory.salient_beliefs import OUTLOOK
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.ports.documents import Documents
-from opencrab.ports.paging import all_of
+from opencrab.ports.paging import all_pages
 
 
 class IsAffected(Protocol):
@@ -71,7 +71,7 @@ def _beliefs(
     facts: Documents, agent_id: str, means: IsAffected, kept: DerivedBeliefs
 ) -> Iterator[Belief]:
     """Those that stay; evidence that is forgotten goes, what it weighed remains."""
-    for fact in all_of(facts, agent_id, BELIEF):
+    for fact in all_pages(facts, agent_id, BELIEF):
         belief = fact.read(Belief)
         if means(
             belief.claim,
@@ -94,7 +94,7 @@ def _peers(
     facts: Documents, agent_id: str, means: IsAffected, kept: DerivedBeliefs
 ) -> Iterator[Peer]:
     """Those that stay; of one who was met elsewhere too the numbers do."""
-    for fact in all_of(facts, agent_id, PEER):
+    for fact in all_pages(facts, agent_id, PEER):
         peer = fact.read(Peer)
         times = () if peer.last_at is None else (peer.last_at,)
         touched = means(session_id=peer.last_session, times=times)
@@ -113,7 +113,11 @@ def _outlook(
     facts: Documents, agent_id: str, beliefs: Iterable[Belief], peers: Iterable[Peer]
 ) -> tuple[Document, ...]:
     stored = facts.get(agent_id, OUTLOOK, OUTLOOK)
-    return () if stored is None else outlook_change(agent_id, stored, outlook_of(beliefs, peers))
+    return (
+        ()
+        if stored is None
+        else salient_beliefs_change(agent_id, stored, salient_beliefs_of(beliefs, peers))
+    )
 
 
 def _working(facts: Documents, agent_id: str, means: IsAffected, kept: DerivedBeliefs) -> None:
@@ -136,7 +140,7 @@ def _happenings(
 ) -> list[str]:
     """The ids of those that go."""
     gone = []
-    for fact in all_of(facts, agent_id, HAPPENING):
+    for fact in all_pages(facts, agent_id, HAPPENING):
         event = fact.read(AgentEvent)
         if means(
             event.text,
@@ -177,7 +181,7 @@ def _signs(
 
 def _schedules(facts: Documents, agent_id: str, means: IsAffected, kept: DerivedBeliefs) -> None:
     """Those that say it go; what is merely of that place or that time is its owner's to judge."""
-    for fact in all_of(facts, agent_id, SCHEDULE):
+    for fact in all_pages(facts, agent_id, SCHEDULE):
         known = fact.read(Schedule)
         told = "" if known.channel is None else known.channel.target
         if means(known.name, known.instructions, told):

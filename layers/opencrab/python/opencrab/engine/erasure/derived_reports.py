@@ -4,7 +4,7 @@ from opencrab.domain.document import Document
 from opencrab.domain.learning.report_wording import WORDING, WRITTEN, ReportWording
 from opencrab.engine.erasure.derived_beliefs import IsAffected
 from opencrab.ports.documents import Documents
-from opencrab.ports.paging import all_of
+from opencrab.ports.paging import all_pages
 
 
 def derived_reports(
@@ -17,11 +17,11 @@ def derived_reports(
     nobody words one of before.
     """
     changes, turns = [], []
-    for fact in all_of(facts, agent_id, WORDING):
+    for fact in all_pages(facts, agent_id, WORDING):
         told = fact.read(ReportWording)
         if touched or means(told.text, turns=(told.turn_id,), times=(told.at,)):
             changes.append(fact.removed())
             turns.append(told.turn_id)
     if touched or means():
-        changes += [fact.removed() for fact in all_of(facts, agent_id, WRITTEN)]
+        changes += [fact.removed() for fact in all_pages(facts, agent_id, WRITTEN)]
     return changes, turns

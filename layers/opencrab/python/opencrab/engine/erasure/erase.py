@@ -190,7 +190,7 @@ class _Call:
         return self._runtime.clock.monotonic_ms() < moment
 
 
-def data_lineage(runtime: Runtime, agent_id: str, wish: Wish) -> DataLineage:
+def erased_data_lineage(runtime: Runtime, agent_id: str, wish: Wish) -> DataLineage:
     """What would be forgotten with a wish, and what came of it; changes nothing."""
     runtime.home.agents.get(agent_id)
     known = ErasureProgress(traces=ErasureProgressStore(runtime, agent_id, wish).read().traces)

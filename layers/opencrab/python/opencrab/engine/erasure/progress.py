@@ -16,7 +16,7 @@ from opencrab.domain.erasure.request import LineRange, Wish
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.value import Value
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.paging import all_of
+from opencrab.ports.paging import all_pages
 
 TRAIL = "trail"
 """The kind of fact that a trail is stored as, in parts; they go when the wish is fulfilled."""
@@ -103,7 +103,7 @@ class ErasureProgressStore:
                 self._runtime.home.facts.commit(fact.removed())
 
     def _ids(self) -> list[str]:
-        kept = all_of(self._runtime.home.facts, self._agent_id, TRAIL)
+        kept = all_pages(self._runtime.home.facts, self._agent_id, TRAIL)
         return [fact.id for fact in kept if fact.id.partition(".")[0] == self._key]
 
     def _write(self, fact_id: str, value: Value) -> None:
@@ -112,7 +112,7 @@ class ErasureProgressStore:
         self._runtime.home.facts.commit(fact.replaced(version=0))
 
 
-def line_ranges(session_id: str, numbers: Iterable[int]) -> Iterable[LineRange]:
+def erased_line_ranges(session_id: str, numbers: Iterable[int]) -> Iterable[LineRange]:
     """Numbers of lines as few ranges."""
     first = last = 0
     for number in sorted(numbers):
@@ -150,7 +150,9 @@ def _news(stored: ErasureFingerprints, now: ErasureFingerprints) -> Iterable[_Pa
     places = (
         each
         for session_id, numbers in now.lines.items()
-        for each in line_ranges(session_id, numbers - stored.lines.get(session_id, frozenset()))
+        for each in erased_line_ranges(
+            session_id, numbers - stored.lines.get(session_id, frozenset())
+        )
     )
     news: dict[str, Iterable[object]] = {
         "names": [name for name in now.names if name not in stored.names],

@@ -20,7 +20,7 @@ from opencrab.domain.erasure.request import (
 from opencrab.domain.errors import NotFound
 from opencrab.domain.memory.memory import IMPRESSION, MEMORY, Impression, Memory
 from opencrab.domain.turn.turn import Trigger
-from opencrab.engine.erasure.progress import ErasureProgress, add_erased_lines, line_ranges
+from opencrab.engine.erasure.progress import ErasureProgress, add_erased_lines, erased_line_ranges
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
@@ -84,7 +84,7 @@ class DataToErase:
         """The lines of the sessions that an agent took part in, as few ranges."""
         for name, numbers in sorted(self.all_lines().items()):
             if agent_id in self.sessions[name].ever_ids:
-                yield from line_ranges(name, numbers)
+                yield from erased_line_ranges(name, numbers)
 
 
 def find_data_to_erase(

@@ -20,7 +20,7 @@ from opencrab.engine.approvals.approvals import approval_id
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.engine.turn.large_result import is_stored_result
-from opencrab.ports.erasure import not_ended
+from opencrab.ports.erasure import erasure_not_ended
 from opencrab.ports.home import Home
 from opencrab.ports.paging import paginate
 from opencrab.ports.turn.blobs import Blobs
@@ -84,7 +84,7 @@ class TurnErasure:
         if header is not None and header.forgotten:
             return False
         if header is not None and not header.status.is_end:
-            raise not_ended(header)
+            raise erasure_not_ended(header)
         records = home.eraser.records_of(turn_id)
         if header is None and not records:
             return False

@@ -32,7 +32,7 @@ from opencrab.engine.goals.conditions import check_task_preconditions
 from opencrab.engine.goals.panel_notice import queue_progress_panel
 from opencrab.engine.goals.pausing import align_turn_with_goal, pause_goal, stored_goal
 from opencrab.engine.goals.queue import GoalBoard, queue_goal, release_goal_queue_place
-from opencrab.engine.phrases import phrase
+from opencrab.engine.phrases import system_phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.work import Consequence, TurnWork
 from opencrab.ports.clock import Clock
@@ -64,7 +64,7 @@ class GoalConsequence(Consequence):
         agent_id = session.agent_ids[0]
         with suppress(Conflict, NotFound):
             language = runtime.home.agents.get(agent_id).agent.language
-            why = phrase("interrupted", language, text=message.text[:200])
+            why = system_phrase("interrupted", language, text=message.text[:200])
             pause_goal(runtime, agent_id, session.goal, by=message.principal_id, reason=why)
 
     def on_begin(self, work: TurnWork) -> None:
@@ -259,7 +259,7 @@ def _pause_interrupted_goal(
     decided = work.transcript.decision
     rejected = status is TurnStatus.STOPPED and decided is not None and not decided.approved
     key = "goal_rejected" if rejected else f"goal_{status.value}"
-    reason = phrase(key, work.profile.agent.language)
+    reason = system_phrase(key, work.profile.agent.language)
     waiting = goal.pause or Pause(reason=reason, by="opencrab", at=now)
     task = goal.current
     if task is not None:
@@ -309,17 +309,17 @@ def _complete_with_report(work: TurnWork, goal: Goal, end: _End, told: list[str]
     if self_goals.gives_up_own_goal(work, goal, end.status):
         return goal.replaced(status=GoalStatus.ABANDONED, receipts=receipts, ended_at=now)
     if end.status is TurnStatus.IDLE and not goal.tasks:
-        reason = phrase("goal_idle", language)
+        reason = system_phrase("goal_idle", language)
         return goal.replaced(pause=Pause(reason=reason, by="opencrab", at=now), receipts=receipts)
     if (why := _refused_plan(work)) is not None and not (goal.tasks or receipts):
-        reason = phrase("goal_unplanned", language, why=one_line(why, _WHY))
+        reason = system_phrase("goal_unplanned", language, why=one_line(why, _WHY))
         return goal.replaced(pause=Pause(reason=reason, by="opencrab", at=now))
     goal = goal.replaced(
         status=GoalStatus.COMPLETED, report=end.speech[:_REPORT], receipts=receipts, ended_at=now
     )
     done = bool(receipts) or any(task.confirmed for task in goal.tasks)
     if not done:
-        goal = goal.replaced(unconfirmed=(phrase("nothing_done", language),))
+        goal = goal.replaced(unconfirmed=(system_phrase("nothing_done", language),))
     told.append(_completion_message(goal, language))
     return goal
 
@@ -335,7 +335,7 @@ def _finish_task(work: TurnWork, task: Task, end: _End) -> Task:
     receipts = _together(task.receipts, work)
     ended = task.replaced(receipts=receipts, ended_at=work.runtime.clock.now())
     if end.status is TurnStatus.IDLE:
-        cause = phrase("task_silent", work.profile.agent.language)
+        cause = system_phrase("task_silent", work.profile.agent.language)
         return ended.replaced(status=TaskStatus.FAIL, cause=cause)
     return ended.replaced(status=TaskStatus.DONE, result=end.speech[:_RESULT])
 
@@ -347,5 +347,5 @@ def _together(earlier: tuple[ActionReceipt, ...], work: TurnWork) -> tuple[Actio
 def _completion_message(goal: Goal, language: Language) -> str:
     told = goal_message(goal)
     if goal.unconfirmed:
-        told += "\n" + phrase("unconfirmed", language, what=", ".join(goal.unconfirmed))
+        told += "\n" + system_phrase("unconfirmed", language, what=", ".join(goal.unconfirmed))
     return told

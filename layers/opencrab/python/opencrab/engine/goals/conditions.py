@@ -4,7 +4,7 @@ from opencrab.domain.goals.condition import first_unmet_condition
 from opencrab.domain.goals.goal import Goal, Task, TaskStatus
 from opencrab.domain.value import Language
 from opencrab.engine.goals.queue import GoalBoard
-from opencrab.engine.phrases import phrase
+from opencrab.engine.phrases import system_phrase
 from opencrab.ports.workspace.files import Files
 
 
@@ -43,5 +43,5 @@ def _missing(files: Files, goal: Goal, task: Task) -> str | None:
 
 def _fail_unmet_task(task: Task, missing: str, language: Language) -> Task:
     """A task that may not begin."""
-    cause = phrase("task_unmet", language, what=missing)
+    cause = system_phrase("task_unmet", language, what=missing)
     return task.replaced(status=TaskStatus.FAIL, cause=cause)

@@ -24,7 +24,7 @@ from opencrab.engine.goals.generation_text import (
     next_step_goal_text,
     reply_goal_text,
 )
-from opencrab.engine.goals.queue import GoalBoard, add_to_agenda, release_goal_queue_place
+from opencrab.engine.goals.queue import GoalBoard, add_goal_to_queue, release_goal_queue_place
 from opencrab.engine.goals.selection import (
     begin_or_queue_goal,
     count_goals_by_source,
@@ -276,7 +276,7 @@ def _put_up(board: GoalBoard, wish: _Wish, now: datetime) -> Goal | None:
         taint=wish.taint,
         created_at=now,
     )
-    add_to_agenda(board, goal)
+    add_goal_to_queue(board, goal)
     return goal
 
 

@@ -22,18 +22,18 @@ from opencrab.domain.identifier import stable_id
 from opencrab.domain.turn.turn import Stop, TurnStatus
 from opencrab.domain.value import Identifier, MessageText, MicroUsd, Name, Value
 from opencrab.engine.agents import vital_signs
-from opencrab.engine.agents.events import ABANDONED, RESUMED, record_goal_event
+from opencrab.engine.agents.events import ABANDONED, RESUMED, record_agent_event_of_goal
 from opencrab.engine.goals import pausing
 from opencrab.engine.goals.pausing import ATTEMPTS, notify_goal_channel, stored_goal
 from opencrab.engine.goals.queue import (
     GoalBoard,
-    add_to_agenda,
+    add_goal_to_queue,
     goal_session,
     queue_goal,
     release_goal_queue_place,
 )
 from opencrab.engine.goals.self_goals import record_goal_outcome
-from opencrab.engine.phrases import phrase
+from opencrab.engine.phrases import system_phrase
 from opencrab.engine.queueing import enqueue_turn
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_due, instruct_session
@@ -98,7 +98,7 @@ def start_instruction(
             return _given_before(runtime.home.facts, agent_id, earlier, asked)
         board = _board(runtime.home.facts, runtime.clock, profile)
         goal = _new_goal(board, asked, asker, session_id)
-        add_to_agenda(board, goal)
+        add_goal_to_queue(board, goal)
         queue_goal(board, goal)
         given = _Given(goal=goal.id, instruction=asked.instruction)
         mark = new_fact(agent_id, INSTRUCTION, session_id, given)
@@ -115,7 +115,7 @@ def pause_goal_by_label(
 ) -> Goal:
     """Let a goal wait from before its next call on, for as long as nobody resumes it."""
     language = runtime.home.agents.get(agent_id).agent.language
-    why = reason or phrase("paused_by_hand", language)
+    why = reason or system_phrase("paused_by_hand", language)
     return pausing.pause_goal(runtime, agent_id, label, by=by, reason=why)
 
 
@@ -152,7 +152,7 @@ def resume_goal(runtime: Runtime, agent_id: str, label: str) -> Goal:
         _wake(runtime, going)
         notify_goal_channel(runtime, going)
         if goal.pause is not None:
-            record_goal_event(runtime, going, RESUMED)
+            record_agent_event_of_goal(runtime, going, RESUMED)
         return board.goal(goal.id) or going
     raise _busy(agent_id)
 
@@ -192,7 +192,7 @@ def cancel_goal(runtime: Runtime, agent_id: str, label: str, *, by: str, reason:
             _stop(runtime.home, runtime.clock, goal.turn_id, by, reason)
         notify_goal_channel(runtime, goal)
         if gives_up:
-            record_goal_event(runtime, goal, ABANDONED, reason)
+            record_agent_event_of_goal(runtime, goal, ABANDONED, reason)
         return goal
     raise _busy(agent_id)
 

@@ -23,7 +23,7 @@ from opencrab.domain.value import Identifier, MessageText, Unit, Value
 from opencrab.engine.agents.vital_signs import change_vital_signs, wake_agent
 from opencrab.engine.goals.instructions import InstructionGiver
 from opencrab.engine.goals.pausing import ATTEMPTS, stored_goal
-from opencrab.engine.goals.queue import GoalBoard, add_to_agenda
+from opencrab.engine.goals.queue import GoalBoard, add_goal_to_queue
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
 from opencrab.ports.turn.action import one_line
@@ -90,7 +90,7 @@ def inject_owner_goal(
         alike = sum(goal.horizon is asked.horizon for goal in board.open_goals())
         require_goal_room(asked.horizon, alike, asker.authority)
         goal = _goal(board, asked, asker, session_id)
-        add_to_agenda(board, goal)
+        add_goal_to_queue(board, goal)
         made = _Made(goal=goal.id, asked=_digest(asked))
         mark = new_fact(agent_id, INJECTED, session_id, made)
         told = partial(

@@ -20,7 +20,7 @@ from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import MESSAGE_BYTES, Value
 from opencrab.domain.world.binding import WORLD, WorldBinding
-from opencrab.engine.phrases import phrase
+from opencrab.engine.phrases import system_phrase
 from opencrab.ports.documents import Documents
 from opencrab.ports.turn.action import one_line
 
@@ -154,7 +154,7 @@ class GoalBoard:
             self.goals[fact.read(Goal).id] = fact
 
 
-def add_to_agenda(board: GoalBoard, goal: Goal) -> None:
+def add_goal_to_queue(board: GoalBoard, goal: Goal) -> None:
     """Put a new goal on the agenda."""
     agenda = board.agenda()
     number = int(goal.id[1:])
@@ -291,11 +291,11 @@ def _channel(board: GoalBoard, goal: Goal) -> Channel | None:
 def _words(profile: Profile, goal: Goal, task: Task | None) -> str:
     language = profile.agent.language
     if task is not None:
-        return phrase("task_begins", language, task=task.id, name=task.name)
+        return system_phrase("task_begins", language, task=task.id, name=task.name)
     if goal.stuck:
-        return phrase("repair_due", language, goal=goal.id, name=goal.name, cause=goal.stuck)
+        return system_phrase("repair_due", language, goal=goal.id, name=goal.name, cause=goal.stuck)
     key = "report_due" if goal.tasks else "goal_begins"
-    told = phrase(key, language, goal=goal.id, name=goal.name)
+    told = system_phrase(key, language, goal=goal.id, name=goal.name)
     described = "" if goal.given or goal.tasks else goal.instruction
     return f"{told}\n{described}".strip()
 

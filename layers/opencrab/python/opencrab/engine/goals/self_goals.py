@@ -14,7 +14,7 @@ from opencrab.domain.identifier import content_hash, new_ulid
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.goals.queue import GoalBoard
-from opencrab.engine.phrases import phrase
+from opencrab.engine.phrases import system_phrase
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.turn.action import one_line
 
@@ -70,7 +70,7 @@ def goal_after_failed_turn(work: TurnWork, goal: Goal, status: TurnStatus) -> Go
     return goal if status is TurnStatus.EXHAUSTED else _resting(goal, now + turns * _AFTER_FAILURE)
 
 
-def leave_goal_to_heartbeat(goal: Goal) -> Goal:
+def leave_goal_to_next_heartbeat(goal: Goal) -> Goal:
     """The goal whose next turn did not come: a heartbeat goes on with it."""
     task = goal.current
     if task is not None:
@@ -120,7 +120,7 @@ def spoken_owner_request_lines(goal: Goal, board: GoalBoard) -> list[str]:
     if goal.pause is None or goal.pause.at != board.now:
         return []
     if goal.taint:
-        return [f"[{goal.id}] {phrase('goal_waits', board.profile.agent.language)}"]
+        return [f"[{goal.id}] {system_phrase('goal_waits', board.profile.agent.language)}"]
     return owner_request_lines(goal)
 
 
@@ -159,7 +159,7 @@ def _experience(goal: Goal, now: datetime) -> Experience:
 
 
 def _asking(goal: Goal, cause: str, board: GoalBoard) -> Goal:
-    reason = phrase("goal_stuck", board.profile.agent.language, cause=cause)
+    reason = system_phrase("goal_stuck", board.profile.agent.language, cause=cause)
     return goal.replaced(pause=Pause(reason=reason, by="opencrab", at=board.now))
 
 
@@ -169,7 +169,7 @@ def _is_empty(work: TurnWork, *, silent: bool) -> bool:
 
 def _over(work: TurnWork, task: Task) -> Task:
     turns = work.runtime.rules.autonomy.task_turns
-    cause = phrase("task_over", work.profile.agent.language, turns=turns)
+    cause = system_phrase("task_over", work.profile.agent.language, turns=turns)
     return task.replaced(status=TaskStatus.FAIL, cause=cause, ended_at=work.runtime.clock.now())
 
 

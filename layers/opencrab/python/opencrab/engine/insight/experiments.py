@@ -17,7 +17,7 @@ from opencrab.domain.learning.change import (
     AdjustmentKind,
     AdjustmentState,
     LearnedSubject,
-    is_pinned,
+    is_subject_pinned,
     memory_holdout_percent,
 )
 from opencrab.domain.learning.evidence import ModelEvidence
@@ -34,9 +34,9 @@ from opencrab.domain.value import Unit, Value
 from opencrab.engine.insight.memory_analytics import memory_effect
 from opencrab.engine.insight.skill_analytics import MOST_CHANGES, TrialOf, measured_skill
 from opencrab.engine.learning import changes, memory_holdout
-from opencrab.engine.learning.measures import Measure, model_named
+from opencrab.engine.learning.measures import Measure, learning_model_named
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.learning import StoredEvidence, load_known
+from opencrab.ports.learning import StoredEvidence, load_learning_data
 
 DECISIONS = 10
 """Decisions on one subject that are told, the newest."""
@@ -188,7 +188,7 @@ def unpin_experiment_subject(runtime: Runtime, agent_id: str, subject: str) -> P
     mind = runtime.home.agents.get(agent_id).mind
 
     def free(name: str) -> AgentState:
-        if not is_pinned(mind, LearnedSubject.of(name)):
+        if not is_subject_pinned(mind, LearnedSubject.of(name)):
             raise NotFound(f"{subject!r} is not pinned", field="subject")
         return changes.unpin_learned_subject(runtime, agent_id, name)
 
@@ -219,7 +219,7 @@ class _Table:
     def of(cls, runtime: Runtime, agent_id: str, mind: AgentState) -> "_Table":
         facts = runtime.home.facts
         decided = changes.page_of_adjustments(facts, agent_id, limit=MOST_CHANGES)
-        return cls(runtime, agent_id, mind, load_known(facts, agent_id), decided)
+        return cls(runtime, agent_id, mind, load_learning_data(facts, agent_id), decided)
 
     def skills(self) -> Iterator[Experiment]:
         """Skills on trial, and those that wait for it."""
@@ -246,7 +246,7 @@ class _Table:
     def memory(self) -> Iterator[Experiment]:
         """Memories that are hidden from searches in a share of turns."""
         percent = memory_holdout_percent(self.mind, self.runtime.rules.trials)
-        if percent or is_pinned(self.mind, MEMORIES):
+        if percent or is_subject_pinned(self.mind, MEMORIES):
             yield Experiment(
                 subject=MEMORY,
                 kind="memory",
@@ -282,7 +282,7 @@ class _Table:
         )
 
     def _asked(self, mix: Mix, alias: str) -> MixedModel:
-        name = model_named(self.runtime.models, alias)
+        name = learning_model_named(self.runtime.models, alias)
         key = task_key(mix.purpose, mix.task_type, name or "")
         known = self.known.evidence.models.get(key, ModelEvidence())
         return MixedModel(
@@ -297,7 +297,7 @@ class _Table:
         )
 
     def _state(self, subject: LearnedSubject, otherwise: ExperimentState) -> ExperimentState:
-        return ExperimentState.PINNED if is_pinned(self.mind, subject) else otherwise
+        return ExperimentState.PINNED if is_subject_pinned(self.mind, subject) else otherwise
 
     def _decisions(self, subject: LearnedSubject) -> tuple[Decision, ...]:
         key = (subject.kind, subject.name)

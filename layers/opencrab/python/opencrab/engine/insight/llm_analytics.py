@@ -10,20 +10,20 @@ from opencrab.domain.learning.aggregate import JudgedTurn
 from opencrab.domain.learning.calibration import Curve, calibration_curve
 from opencrab.domain.statistics.confidence import Estimate, MomentSums, estimate_mean
 from opencrab.domain.turn.turn import Trigger, TurnStatus
-from opencrab.domain.usage.counters import DailyTally, sum_call_counts, tally_day
+from opencrab.domain.usage.counters import DailyTally, sum_call_counts, usage_tally_day
 from opencrab.domain.usage.ledger import Grouping, Period
 from opencrab.domain.value import MicroUsd, Unit, Value
 from opencrab.engine.learning.measures import (
     LITTLE,
     RecentSignals,
     candidate_models,
-    iso_week,
+    iso_review_week,
     judge_turns,
-    read_tallies,
-    recent_signals,
+    read_learning_tallies,
+    recent_turn_signals,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.learning import load_known
+from opencrab.ports.learning import load_learning_data
 
 _DAY = timedelta(days=1)
 
@@ -124,11 +124,11 @@ def usage_analytics(runtime: Runtime, agent_id: str, period: Period) -> UsageAna
     """How much an agent was asked in a period, and how often it spoke; raises NotFound."""
     agent = runtime.home.agents.get(agent_id).agent
     now, counts = runtime.clock.now(), dict[str, dict[str, int]]()
-    tallies = _adding(read_tallies(runtime, agent_id, period), period, now, counts)
-    learned = load_known(runtime.home.facts, agent_id)
+    tallies = _adding(read_learning_tallies(runtime, agent_id, period), period, now, counts)
+    learned = load_learning_data(runtime.home.facts, agent_id)
     found = analyse_usage(tallies, learned.evidence, period=period, now=now)
     begun = max(agent.created_at, found.since or agent.created_at)
-    turns = recent_signals(runtime, agent_id, begun)
+    turns = recent_turn_signals(runtime, agent_id, begun)
     days = _days(counts, turns)
     return UsageAnalytics(
         agent_id=agent_id,
@@ -149,10 +149,10 @@ def llm_analytics(
 ) -> LlmAnalytics:
     """What an agent's models cost and were worth, and what that speaks for; raises NotFound."""
     agent = runtime.home.agents.get(agent_id).agent
-    learned = load_known(runtime.home.facts, agent_id)
-    turns = recent_signals(runtime, agent_id)
+    learned = load_learning_data(runtime.home.facts, agent_id)
+    turns = recent_turn_signals(runtime, agent_id)
     found = analyse_usage(
-        read_tallies(runtime, agent_id, period),
+        read_learning_tallies(runtime, agent_id, period),
         learned.evidence,
         period=period,
         now=runtime.clock.now(),
@@ -188,9 +188,9 @@ def _adding(
 
 
 def _days(counts: Mapping[str, Mapping[str, int]], turns: RecentSignals) -> tuple[DayOfUse, ...]:
-    whole = "" if turns.complete else tally_day(turns.since + _DAY)
-    ended = Counter(tally_day(each.at) for each in turns.signals)
-    spoke = Counter(tally_day(each.at) for each in turns.signals if each.spoke)
+    whole = "" if turns.complete else usage_tally_day(turns.since + _DAY)
+    ended = Counter(usage_tally_day(each.at) for each in turns.signals)
+    spoke = Counter(usage_tally_day(each.at) for each in turns.signals if each.spoke)
     return tuple(
         DayOfUse(
             day=day,
@@ -207,8 +207,8 @@ def _days(counts: Mapping[str, Mapping[str, int]], turns: RecentSignals) -> tupl
 def _weeks(days: Sequence[DayOfUse]) -> tuple[WeekOfUse, ...]:
     calls, cost = Counter[str](), Counter[str]()
     for day in days:
-        calls[iso_week(day.day)] += day.calls
-        cost[iso_week(day.day)] += day.cost_micro_usd
+        calls[iso_review_week(day.day)] += day.calls
+        cost[iso_review_week(day.day)] += day.cost_micro_usd
     return tuple(
         WeekOfUse(week=week, calls=calls[week], cost_micro_usd=cost[week]) for week in sorted(calls)
     )
@@ -245,7 +245,7 @@ def _turns(turns: RecentSignals, begun: datetime, now: datetime) -> TurnsTold:
 def _qualities(turns: Iterable[JudgedTurn]) -> tuple[WeekOfQuality, ...]:
     ended, sums = Counter[str](), dict[str, MomentSums]()
     for each in turns:
-        week = iso_week(each.signals.at)
+        week = iso_review_week(each.signals.at)
         ended[week] += 1
         if each.worth is not None:
             sums[week] = sums.get(week, MomentSums()).adding(each.worth)

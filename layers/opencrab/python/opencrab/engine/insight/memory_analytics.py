@@ -13,7 +13,7 @@ from opencrab.domain.value import Unit, Value
 from opencrab.engine.learning.measures import LITTLE, Measure, measure_of_effect
 from opencrab.engine.memory.reading import GraphCursor, knowledge_graph
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.learning import load_known
+from opencrab.ports.learning import load_learning_data
 
 MOST_USELESS = 50
 """Useless memories that are named."""
@@ -110,7 +110,7 @@ def memory_analytics(
     """What an agent's memory is good for, and where its graph goes on; raises NotFound."""
     mind = runtime.home.agents.get(agent_id).mind
     web, on = _web(runtime, agent_id, place, limit)
-    learned = load_known(runtime.home.facts, agent_id)
+    learned = load_learning_data(runtime.home.facts, agent_id)
     found = MemoryAnalytics(
         agent_id=agent_id,
         as_of=learned.as_of or None,

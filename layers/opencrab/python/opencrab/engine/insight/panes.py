@@ -17,8 +17,8 @@ from opencrab.engine.insight.vitals import (
     ReadMachine,
     Vitals,
     agent_vitals,
-    no_machine,
-    recent_turns,
+    no_machine_vitals,
+    recent_turns_for_vitals,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.turn.journal import Journal
@@ -55,7 +55,7 @@ class Pane(Value):
 
 
 def insight_panes(
-    runtime: Runtime, agent_id: str, machine: ReadMachine = no_machine
+    runtime: Runtime, agent_id: str, machine: ReadMachine = no_machine_vitals
 ) -> tuple[Pane, ...]:
     """All five panes; raises NotFound.
 
@@ -63,7 +63,7 @@ def insight_panes(
     came in anywhere else.
     """
     now = agent_state_report(runtime, agent_id)
-    turns = recent_turns(runtime, agent_id)
+    turns = recent_turns_for_vitals(runtime, agent_id)
     typed = next((turn for turn in turns if turn.source is Source.CLI), None)
     other = next((turn for turn in turns if turn.source is not Source.CLI), None)
     inspector = Inspector(thought=now.thought, action=now.action, result=now.result)

@@ -18,9 +18,9 @@ from opencrab.domain.learning.signals import skill_pin
 from opencrab.domain.learning.treatment_effect import SkillEffect, skill_effects
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus, SourceType
 from opencrab.domain.value import Value
-from opencrab.engine.learning.measures import LITTLE, Measure, iso_week, measure_of_effect
+from opencrab.engine.learning.measures import LITTLE, Measure, iso_review_week, measure_of_effect
 from opencrab.ports.home import Home
-from opencrab.ports.learning import load_known
+from opencrab.ports.learning import load_learning_data
 
 MOST_CHANGES = 500
 """Changes that are read for how learning went on, the newest."""
@@ -87,7 +87,7 @@ def skill_analytics(home: Home, trials: TrialSettings, agent_id: str) -> SkillAn
     facts = home.facts
     kept = [fact.read(AcquiredSkill) for fact in facts.page(agent_id, SKILL, limit=SKILLS_KEPT + 1)]
     page = facts.page(agent_id, ADJUSTMENT, limit=MOST_CHANGES, newest_first=True)
-    learned = load_known(facts, agent_id)
+    learned = load_learning_data(facts, agent_id)
     measured = [measured_skill(skill, learned.evidence, mind, trials) for skill in kept]
     return SkillAnalytics(
         agent_id=agent_id,
@@ -141,13 +141,13 @@ def _weeks(
 ) -> tuple[WeekOfLearning, ...]:
     counts: dict[str, Counter[str]] = {}
     for skill in kept:
-        counts.setdefault(iso_week(skill.created_at), Counter())["learned"] += 1
+        counts.setdefault(iso_review_week(skill.created_at), Counter())["learned"] += 1
     for change in changes:
         became = _BECAME.get(str(change.after.get("status", "")))
         if change.kind is AdjustmentKind.SKILL and became and change.reason != STOPPED:
-            counts.setdefault(iso_week(change.at), Counter())[became] += 1
+            counts.setdefault(iso_review_week(change.at), Counter())[became] += 1
             if change.state is AdjustmentState.UNDONE and change.ended_at is not None:
-                counts.setdefault(iso_week(change.ended_at), Counter())["taken_back"] += 1
+                counts.setdefault(iso_review_week(change.ended_at), Counter())["taken_back"] += 1
     return tuple(
         WeekOfLearning(
             week=week,

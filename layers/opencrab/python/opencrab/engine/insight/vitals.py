@@ -43,7 +43,7 @@ class Machine(Value):
 ReadMachine = Callable[[], Machine | None]
 
 
-def no_machine() -> Machine | None:
+def no_machine_vitals() -> Machine | None:
     """Where nothing runs that would be worth looking at, as in a function of AWS."""
     return None
 
@@ -76,12 +76,12 @@ class Vitals(Value):
 def agent_vitals(
     runtime: Runtime,
     agent_id: str,
-    machine: ReadMachine = no_machine,
+    machine: ReadMachine = no_machine_vitals,
     turns: tuple[Turn, ...] | None = None,
 ) -> Vitals:
     """How an agent fares now, its recent turns perhaps at hand; raises NotFound."""
     profile = runtime.home.agents.get(agent_id)
-    turns = recent_turns(runtime, agent_id) if turns is None else turns
+    turns = recent_turns_for_vitals(runtime, agent_id) if turns is None else turns
     ended = [turn for turn in turns if turn.status.is_end]
     idle = takewhile(lambda turn: turn.status is TurnStatus.IDLE, ended)
     beats = (turn.created_at for turn in turns if turn.trigger is Trigger.HEARTBEAT)
@@ -106,7 +106,7 @@ def agent_vitals(
     )
 
 
-def recent_turns(runtime: Runtime, agent_id: str) -> tuple[Turn, ...]:
+def recent_turns_for_vitals(runtime: Runtime, agent_id: str) -> tuple[Turn, ...]:
     """The agent's newest turns, the newest first, as far as they are still kept."""
     newest = turn_index.newest_turn_ids(runtime, agent_id, LOOKED_AT)
     found = (_header(runtime.home.journal, turn_id) for turn_id in newest)

@@ -14,7 +14,7 @@ from typing import Annotated
 from pydantic import Field
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.insight.figures import sum_tally_days, task_key
+from opencrab.domain.insight.figures import sum_usage_tally_days, task_key
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.models.routing import ModelReference, Use
 from opencrab.domain.money.budget import Price
@@ -22,12 +22,12 @@ from opencrab.domain.statistics.confidence import Estimate, estimate_mean
 from opencrab.domain.usage.counters import DailyTally
 from opencrab.domain.usage.ledger import Period, UsageRow
 from opencrab.domain.value import MicroUsd, Unit, Value
-from opencrab.engine.learning.measures import model_named, read_tallies
+from opencrab.engine.learning.measures import learning_model_named, read_learning_tallies
 from opencrab.engine.models.preferences import current_preferences, require_provider_directory
 from opencrab.engine.models.price_list import price_on_day
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
-from opencrab.ports.learning import load_known
+from opencrab.ports.learning import load_learning_data
 from opencrab.ports.models.model import Models, ProviderDirectory
 from opencrab.ports.paging import paginate
 from opencrab.ports.usage.ledger import UsageLedger
@@ -112,10 +112,14 @@ def what_if(runtime: Runtime, agent_id: str, aliases: Mapping[str, str], period:
     current_preferences(runtime)
     until = runtime.clock.now()
     meant = _resolve_replacements(runtime.models, runtime.directory, aliases)
-    learned = load_known(runtime.home.facts, agent_id)
+    learned = load_learning_data(runtime.home.facts, agent_id)
     rows = _rows(runtime.home.usage, agent_id, period.since(until), until)
-    found = replay_ledger(islice(rows, MOST_ROWS), meant, _prices(runtime.home.facts, meant))
-    tasks = _tasks(found, learned.evidence, read_tallies(runtime, agent_id, Period.LAST_MONTH))
+    found = replay_ledger_with_other_models(
+        islice(rows, MOST_ROWS), meant, _prices(runtime.home.facts, meant)
+    )
+    tasks = _tasks(
+        found, learned.evidence, read_learning_tallies(runtime, agent_id, Period.LAST_MONTH)
+    )
     quality_now, quality_then, quality_share = _qualities(tasks)
     latency_now, latency_then, latency_share = _latencies(tasks)
     spent = found.cost + sum(task.then.cost_micro_usd - task.now.cost_micro_usd for task in tasks)
@@ -161,7 +165,7 @@ class ReplayedLedger:
     sums: dict[tuple[Use, str, str], CallSum] = field(default_factory=dict)
 
 
-def replay_ledger(
+def replay_ledger_with_other_models(
     rows: Iterable[UsageRow], meant: Sequence[Meant], price: PriceOf
 ) -> ReplayedLedger:
     """Add a ledger up, row by row: what was cached stays cached, at the other model's price."""
@@ -223,7 +227,7 @@ def _resolve_replacements(
 
 def _resolve_model_name(models: Models, reference: str, place: str) -> str:
     """The model that a reference means, set up or not."""
-    name = model_named(models, reference)
+    name = learning_model_named(models, reference)
     if name is not None:
         return name
     aliases = models.routing.aliases
@@ -298,7 +302,7 @@ def _quality(evidence: Evidence, key: str) -> Estimate | None:
 def _mean_latencies(tallies: Iterable[DailyTally]) -> dict[str, float]:
     """How long a call took on average, by purpose, type of task and model."""
     taken = dict[str, tuple[int, int]]()
-    for cell, counts in sum_tally_days(tallies).items():
+    for cell, counts in sum_usage_tally_days(tallies).items():
         key = task_key(cell.purpose, cell.task_type, cell.name)
         latency, timed = taken.get(key, (0, 0))
         taken[key] = latency + counts.get("latency", 0), timed + counts.get("timed", 0)

@@ -24,14 +24,14 @@ from opencrab.domain.learning.evidence_retention import (
     trim_evidence,
     without_retired_evidence,
 )
-from opencrab.domain.learning.review_period import OPEN_DAYS, last_ended_day, utc_midnight
-from opencrab.domain.learning.reward import TurnOpinion, turn_opinions
+from opencrab.domain.learning.review_period import OPEN_DAYS, last_ended_review_day, utc_midnight
+from opencrab.domain.learning.reward import TurnOpinion, turn_feedback_opinions
 from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, TurnSignals, signals_id
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
-from opencrab.ports.paging import all_of, paginate
+from opencrab.ports.paging import all_pages, paginate
 from opencrab.ports.usage.ledger import UsageLedger
 
 log = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ class AggregatedEvidence:
         return sum(early, self.standing.evidence)
 
 
-def aggregate_day(
+def aggregate_evidence_of_day(
     home: Home,
     clock: Clock,
     agent_id: str,
@@ -193,7 +193,7 @@ def close_evidence_days(folded: AggregatedEvidence, skills: Collection[str]) -> 
 
 def _of_a_right_clock(standing: ClosedEvidence, now: datetime, agent_id: str) -> ClosedEvidence:
     """Closed days as they are known when a clock was ahead: today and tomorrow are not closed."""
-    ended = last_ended_day(now, 0)
+    ended = last_ended_review_day(now, 0)
     if standing.closed_to <= ended.isoformat():
         return standing
     closed_to = (ended - timedelta(days=OPEN_DAYS)).isoformat()
@@ -245,7 +245,7 @@ def evidence_by_day(
     signals = tuple(_signals(home.facts, agent_id, utc_midnight(first)))
     if not signals:
         return {}
-    said = turn_opinions(_experiences(home.facts, agent_id, utc_midnight(first)))
+    said = turn_feedback_opinions(_experiences(home.facts, agent_id, utc_midnight(first)))
     grades = _grades(home.usage, agent_id, utc_midnight(first) - _BEFORE) if graded else {}
     return compute_evidence(signals, said, grades, ended=ended, worded=worded)
 
@@ -283,14 +283,14 @@ def _of_these_words(signals: TurnSignals, worded: Mapping[str, datetime]) -> Tur
 
 
 def _signals(facts: Documents, agent_id: str, since: datetime) -> Iterator[TurnSignals]:
-    kept = all_of(facts, agent_id, SIGNALS, after=signals_id(since))
+    kept = all_pages(facts, agent_id, SIGNALS, after=signals_id(since))
     return (fact.read(TurnSignals) for fact in kept)
 
 
 def _experiences(facts: Documents, agent_id: str, since: datetime) -> Iterator[Experience]:
     """Experiences since then; those about a turn lie where the turn ended."""
     after = new_ulid(int(since.timestamp() * 1_000), bytes(10))
-    kept = all_of(facts, agent_id, EXPERIENCE, after=after)
+    kept = all_pages(facts, agent_id, EXPERIENCE, after=after)
     return (fact.read(Experience) for fact in kept)
 
 

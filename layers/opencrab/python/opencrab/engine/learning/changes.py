@@ -26,12 +26,12 @@ from opencrab.domain.learning.change import (
     adjustment_id,
     describe_mix,
     end_adjustment,
-    is_pinned,
+    is_subject_pinned,
     mix_of,
     with_mix,
-    with_pin,
+    with_subject_pin,
     with_told_mix,
-    without_pin,
+    without_subject_pin,
 )
 from opencrab.domain.learning.skill_lifecycle import index_skill, promote_skill
 from opencrab.domain.models.traffic_split import Mix
@@ -41,14 +41,14 @@ from opencrab.engine.learning.undo import (
     WAS_PINNED,
     mix_and_best,
     mix_before,
-    release_pinned_stops,
+    release_experiment_stops,
     skill_before,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.agents import Agents
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
-from opencrab.ports.learning import load_known
+from opencrab.ports.learning import load_learning_data
 from opencrab.ports.paging import paginate
 
 log = logging.getLogger(__name__)
@@ -137,26 +137,24 @@ def undo_adjustment(runtime: Runtime, agent_id: str, adjustment_id: str, by: str
     if found.state is AdjustmentState.UNDONE:
         return found
     if found.state is not AdjustmentState.APPLIED:
-        raise _changed_since(
-            runtime.home.facts, agent_id, found, f"its state is {found.state.value}"
-        )
+        raise _changed_since(runtime.home.facts, agent_id, found, f"it is {found.state.value}")
     now = runtime.clock.now()
     undone = end_adjustment(found, AdjustmentState.UNDONE, now, by)
     change = _taking_back(runtime, agent_id, undone)
-    return mark_announced(agent_id, write_adjustment(runtime.home.facts, agent_id, change))
+    return mark_change_announced(agent_id, write_adjustment(runtime.home.facts, agent_id, change))
 
 
 def roll_back_mix(runtime: Runtime, agent_id: str, found: Adjustment, by: str) -> Adjustment:
     """Bring back the mix that was before one whose quality fell; raises Conflict likewise."""
     back = end_adjustment(found, AdjustmentState.ROLLED_BACK, runtime.clock.now(), by)
     change = _taking_back(runtime, agent_id, back)
-    return mark_announced(agent_id, write_adjustment(runtime.home.facts, agent_id, change))
+    return mark_change_announced(agent_id, write_adjustment(runtime.home.facts, agent_id, change))
 
 
 def pin_learned_subject(home: Home, agent_id: str, subject: str) -> AgentState:
     """Keep a skill or a mix as it is, whatever the evidence says; raises Invalid, NotFound."""
     named = _there(home.facts, agent_id, subject)
-    return _change_mind(home, agent_id, lambda mind: with_pin(mind, named))
+    return _change_mind(home, agent_id, lambda mind: with_subject_pin(mind, named))
 
 
 def unpin_learned_subject(runtime: Runtime, agent_id: str, subject: str) -> AgentState:
@@ -165,8 +163,10 @@ def unpin_learned_subject(runtime: Runtime, agent_id: str, subject: str) -> Agen
     A stop that left the pin takes none away any more; one of memories is over.
     """
     named = LearnedSubject.of(subject)
-    over = partial(release_pinned_stops, runtime.home.facts, agent_id, named, runtime.clock.now())
-    return _change_mind(runtime.home, agent_id, lambda mind: without_pin(mind, named), over)
+    over = partial(
+        release_experiment_stops, runtime.home.facts, agent_id, named, runtime.clock.now()
+    )
+    return _change_mind(runtime.home, agent_id, lambda mind: without_subject_pin(mind, named), over)
 
 
 def end_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
@@ -188,7 +188,7 @@ def end_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Ad
         mind = learned_mind(facts, agent_id)
         mix, alone = mix_and_best(mind, named.name)
         before, after = describe_mix(mix), describe_mix(alone)
-        evidence = {WAS_PINNED: is_pinned(mind, named)}
+        evidence = {WAS_PINNED: is_subject_pinned(mind, named)}
         alter = _stopped_mix(named, mind, alone)
     made = Adjustment(
         id=adjustment_id(now, subject, by),
@@ -203,7 +203,7 @@ def end_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Ad
     )
     earlier = open_adjustments_of(page_of_adjustments(facts, agent_id), named)
     change = LearningChange(made, alter, earlier)
-    return mark_announced(agent_id, write_adjustment(facts, agent_id, change))
+    return mark_change_announced(agent_id, write_adjustment(facts, agent_id, change))
 
 
 def open_adjustments_of(
@@ -220,7 +220,7 @@ def require_not_retired(agents: Agents, agent_id: str) -> None:
         raise Conflict(f"agent {agent_id!r} has retired and cannot be changed")
 
 
-def mark_announced(agent_id: str, made: Adjustment) -> Adjustment:
+def mark_change_announced(agent_id: str, made: Adjustment) -> Adjustment:
     """The same, once the log tells of it."""
     subject = f"{made.kind.value}:{made.subject}"
     log.info("learning change %s of agent %s: %s %s", made.id, agent_id, subject, made.state.value)
@@ -310,14 +310,14 @@ def _back(runtime: Runtime, agent_id: str, found: Adjustment) -> Alter:
                     runtime.home.facts, agent_id, found, "the traffic split was changed since"
                 )
             if found.reason == STOPPED and not found.evidence.get(WAS_PINNED):
-                mind = without_pin(mind, subject)
+                mind = without_subject_pin(mind, subject)
             return with_told_mix(mind, found.subject, found.before), None
         if subject == MEMORIES:
-            if not is_pinned(mind, subject):
+            if not is_subject_pinned(mind, subject):
                 raise _changed_since(
                     runtime.home.facts, agent_id, found, "the memory experiment was restarted"
                 )
-            return without_pin(mind, subject), None
+            return without_subject_pin(mind, subject), None
         if skill is None or skill.status.value != found.after.get("status"):
             raise _changed_since(
                 runtime.home.facts, agent_id, found, "the skill's status was changed since"
@@ -337,14 +337,15 @@ def _stopped_trial(subject: LearnedSubject, now: datetime) -> Alter:
 
 
 def _stopped_mix(subject: LearnedSubject, known: AgentState, alone: Mix) -> Alter:
-    before, pinned = describe_mix(mix_of(known, subject.name)), is_pinned(known, subject)
+    before, pinned = describe_mix(mix_of(known, subject.name)), is_subject_pinned(known, subject)
 
     def alter(mind: AgentState, _skill: AcquiredSkill | None) -> _MindAndSkill:
-        if (describe_mix(mix_of(mind, subject.name)), is_pinned(mind, subject)) != (before, pinned):
+        now = describe_mix(mix_of(mind, subject.name)), is_subject_pinned(mind, subject)
+        if now != (before, pinned):
             raise Conflict(
                 f"the traffic split for {subject.name!r} was changed concurrently", cure="reload it"
             )
-        return with_pin(with_mix(mind, alone), subject), None
+        return with_subject_pin(with_mix(mind, alone), subject), None
 
     return alter
 
@@ -383,7 +384,7 @@ def _there(facts: Documents, agent_id: str, text: str) -> LearnedSubject:
     elif subject.kind is AdjustmentKind.EXPERIENCE:
         found = has_experience(facts, agent_id, subject.name)
     else:
-        measured = load_known(facts, agent_id).evidence.models
+        measured = load_learning_data(facts, agent_id).evidence.models
         found = any(key.startswith(f"{subject.name}/") for key in measured)
         found = found or mix_of(learned_mind(facts, agent_id), subject.name) is not None
     if not found:

@@ -14,14 +14,14 @@ from opencrab.domain.learning.change import (
     AdjustmentState,
     LearnedSubject,
     end_adjustment,
-    is_pinned,
+    is_subject_pinned,
 )
 from opencrab.domain.memory.memory import EXPERIENCE, LIVED, Experience
 from opencrab.domain.skills.skill import SkillStatus
-from opencrab.engine.memory.records import index_rewrite_mark, stored_mind
+from opencrab.engine.memory.records import index_rewrite_mark, stored_agent_state
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
-from opencrab.ports.paging import all_of
+from opencrab.ports.paging import all_pages
 
 OTHER = "other"
 """In what a change tells: the experience that says the same and stays."""
@@ -39,7 +39,7 @@ def experience_adjustments(
     facts: Documents, agent_id: str, *states: AdjustmentState
 ) -> tuple[Adjustment, ...]:
     """All changes about experiences that are in one of these states, the oldest first."""
-    every = (fact.read(Adjustment) for fact in all_of(facts, agent_id, ADJUSTMENT))
+    every = (fact.read(Adjustment) for fact in all_pages(facts, agent_id, ADJUSTMENT))
     about = (each for each in every if each.kind is AdjustmentKind.EXPERIENCE)
     return tuple(each for each in about if each.state in states)
 
@@ -61,8 +61,8 @@ def retire_experience(facts: Documents, agent_id: str, made: Adjustment) -> Besi
         fact, lived = _require_experience(facts, agent_id, made.subject)
         if lived.retired_at is not None:
             raise Conflict(f"experience {lived.id!r} is retired already", field="change_id")
-        if is_pinned(
-            stored_mind(facts, agent_id)[1], LearnedSubject(kind=made.kind, name=lived.id)
+        if is_subject_pinned(
+            stored_agent_state(facts, agent_id)[1], LearnedSubject(kind=made.kind, name=lived.id)
         ):
             raise Conflict(f"experience {lived.id!r} is pinned", cure="unpin it first")
         if other := str(made.after.get(OTHER, "")):
@@ -128,7 +128,7 @@ def close_changes(
     What was left to a forgotten experience is shown again, as it is if nobody had left it, and the
     change has ended.
     """
-    for fact in all_of(facts, agent_id, ADJUSTMENT) if forgotten else ():
+    for fact in all_pages(facts, agent_id, ADJUSTMENT) if forgotten else ():
         made = fact.read(Adjustment)
         if made.kind is not AdjustmentKind.EXPERIENCE:
             continue

@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Invalid
-from opencrab.domain.insight.figures import tally_weeks
+from opencrab.domain.insight.figures import usage_tally_weeks
 from opencrab.domain.learning.aggregate import JudgedTurn, judged_turns
 from opencrab.domain.learning.model_selection import CandidateModel
-from opencrab.domain.learning.reward import turn_opinions
+from opencrab.domain.learning.reward import turn_feedback_opinions
 from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, TurnSignals, signals_id
 from opencrab.domain.learning.treatment_effect import SkillEffect
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
@@ -64,13 +64,15 @@ class Measure(Value):
     reason: str | None = None
 
 
-def read_tallies(runtime: Runtime, agent_id: str, period: Period) -> Iterator[DailyTally]:
+def read_learning_tallies(runtime: Runtime, agent_id: str, period: Period) -> Iterator[DailyTally]:
     """The tallies of an agent that a period needs, week by week: nobody holds all of them."""
-    for first, last in tally_weeks(period, runtime.clock.now()):
+    for first, last in usage_tally_weeks(period, runtime.clock.now()):
         yield from runtime.home.tallies.between(agent_id, first, last)
 
 
-def recent_signals(runtime: Runtime, agent_id: str, since: datetime | None = None) -> RecentSignals:
+def recent_turn_signals(
+    runtime: Runtime, agent_id: str, since: datetime | None = None
+) -> RecentSignals:
     """The signals of an agent's last turns, at most as far back as they are kept."""
     earliest = runtime.clock.now() - timedelta(days=KEPT_DAYS)
     whole = since is None or since >= earliest
@@ -92,7 +94,7 @@ def judge_turns(facts: Documents, agent_id: str, turns: RecentSignals) -> tuple[
     """What each of these turns was worth, by what is known of it now."""
     page = facts.page(agent_id, EXPERIENCE, limit=MOST_EXPERIENCES, newest_first=True)
     lived = sorted((fact.read(Experience) for fact in page), key=lambda each: each.at)
-    return judged_turns(turns.signals, turn_opinions(lived))
+    return judged_turns(turns.signals, turn_feedback_opinions(lived))
 
 
 def candidate_models(models: Models, agent: Agent) -> Mapping[str, CandidateModel]:
@@ -113,16 +115,16 @@ def measure_of_effect(effect: SkillEffect | None) -> Measure:
     if estimate is None:
         return Measure(given=effect.given, held=effect.held, reason=LITTLE)
     return Measure(
-        points=percentage_points(estimate.mean),
-        low=percentage_points(estimate.low),
-        high=percentage_points(estimate.high),
+        points=effect_in_percentage_points(estimate.mean),
+        low=effect_in_percentage_points(estimate.low),
+        high=effect_in_percentage_points(estimate.high),
         given=effect.given,
         held=effect.held,
         helps=round(effect.helps, 3),
     )
 
 
-def model_named(models: Models, reference: str) -> str | None:
+def learning_model_named(models: Models, reference: str) -> str | None:
     """The model that an alias means now; None where that is not set up."""
     try:
         return models.get(reference).info.name
@@ -130,12 +132,12 @@ def model_named(models: Models, reference: str) -> str | None:
         return None
 
 
-def percentage_points(share: float) -> float:
+def effect_in_percentage_points(share: float) -> float:
     """A share or a difference of shares, in points of a hundred with one decimal."""
     return round(share * _PERCENT, 1)
 
 
-def iso_week(at: datetime | str) -> str:
+def iso_review_week(at: datetime | str) -> str:
     """The ISO week of a moment or a day in UTC, like 2026-W47."""
     moment = datetime.fromisoformat(at) if isinstance(at, str) else at
     year, week, _ = moment.isocalendar()

@@ -10,15 +10,15 @@ from opencrab.domain.learning.change import (
     STOPPED,
     Adjustment,
     adjustment_id,
-    is_pinned,
+    is_subject_pinned,
     memory_holdout_percent,
-    with_pin,
+    with_subject_pin,
 )
 from opencrab.domain.skills.skill import AcquiredSkill
 from opencrab.engine.learning.changes import (
     LearningChange,
     learned_mind,
-    mark_announced,
+    mark_change_announced,
     open_adjustments_of,
     page_of_adjustments,
     require_not_retired,
@@ -48,7 +48,7 @@ def stop_memory_holdout(runtime: Runtime, agent_id: str, by: str) -> Adjustment:
         by=by,
     )
     earlier = open_adjustments_of(page_of_adjustments(facts, agent_id), MEMORIES)
-    return mark_announced(
+    return mark_change_announced(
         agent_id,
         write_adjustment(
             runtime.home.facts, agent_id, LearningChange(made, _pin_memories, earlier)
@@ -59,9 +59,9 @@ def stop_memory_holdout(runtime: Runtime, agent_id: str, by: str) -> Adjustment:
 def _pin_memories(
     mind: AgentState, skill: AcquiredSkill | None
 ) -> tuple[AgentState, AcquiredSkill | None]:
-    if is_pinned(mind, MEMORIES):
+    if is_subject_pinned(mind, MEMORIES):
         raise _nothing_hidden_error()
-    return with_pin(mind, MEMORIES), skill
+    return with_subject_pin(mind, MEMORIES), skill
 
 
 def _nothing_hidden_error() -> Conflict:

@@ -11,7 +11,7 @@ from opencrab.domain.learning.change import (
     AdjustmentKind,
     AdjustmentState,
     LearnedSubject,
-    is_pinned,
+    is_subject_pinned,
 )
 from opencrab.domain.learning.model_selection import why_choice_is_fixed_for
 from opencrab.domain.learning.regression_watch import watch_baseline
@@ -21,7 +21,7 @@ from opencrab.domain.skills.skill import AcquiredSkill, Effectiveness, SkillStat
 from opencrab.engine.learning.changes import (
     LearningChange,
     find_adjustment,
-    mark_announced,
+    mark_change_announced,
     open_adjustments_of,
     page_of_adjustments,
     require_not_retired,
@@ -35,7 +35,7 @@ from opencrab.engine.learning.measures import candidate_models
 from opencrab.engine.learning.nightly.models import apply_mix
 from opencrab.engine.models.preferences import current_preferences
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.learning import load_known
+from opencrab.ports.learning import load_learning_data
 
 FRESH = timedelta(days=30)
 """How long a proposal can be followed: what it rests on becomes old."""
@@ -80,7 +80,7 @@ def follow_proposal(runtime: Runtime, agent_id: str, change_id: str, by: str) ->
     earlier = open_adjustments_of(listed, LearnedSubject(kind=found.kind, name=found.subject))
     ends = tuple(each for each in earlier if each.id != found.id)
     change = replace(change, ends=ends, was=AdjustmentState.PROPOSED)
-    return mark_announced(agent_id, write_adjustment(runtime.home.facts, agent_id, change))
+    return mark_change_announced(agent_id, write_adjustment(runtime.home.facts, agent_id, change))
 
 
 def find_followed_proposal(runtime: Runtime, agent_id: str, change_id: str, by: str) -> Adjustment:
@@ -106,7 +106,9 @@ def _mixing(runtime: Runtime, agent_id: str, made: Adjustment) -> LearningChange
                 f"{alias!r} may no longer be selected, or now means another model",
                 cure="wait for the next nightly run",
             )
-    then = watch_baseline(load_known(runtime.home.facts, agent_id).evidence, name, models.values())
+    then = watch_baseline(
+        load_learning_data(runtime.home.facts, agent_id).evidence, name, models.values()
+    )
     watched = made.replaced(evidence={**made.evidence, "then": then})
     return LearningChange(watched, apply_mix(name, made.before, made.after))
 
@@ -129,7 +131,7 @@ def _retiring(found: Adjustment, made: Adjustment) -> LearningChange:
             raise Conflict(f"skill {subject.name!r} was changed concurrently")
         if skill.worded_at is not None and skill.worded_at > found.at:
             raise Conflict(f"skill {subject.name!r} got new text concurrently")
-        if is_pinned(mind, subject):
+        if is_subject_pinned(mind, subject):
             raise Conflict(f"skill {subject.name!r} is pinned", cure="unpin it first")
         return mind, retire_skill(skill, made.at, owner=made.by, effectiveness=_effect(found))
 

@@ -16,7 +16,7 @@ from opencrab.domain.learning.change import (
     LearnedSubject,
     describe_mix,
     end_adjustment,
-    is_pinned,
+    is_subject_pinned,
     mix_of,
 )
 from opencrab.domain.learning.settings import TrialSettings
@@ -29,7 +29,7 @@ from opencrab.domain.learning.skill_lifecycle import (
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.skills.skill import AcquiredSkill, SkillStatus
 from opencrab.ports.documents import Documents
-from opencrab.ports.paging import all_of
+from opencrab.ports.paging import all_pages
 
 WAS_PINNED = "was_pinned"
 """In what a stop tells: that to undo it takes no pin away."""
@@ -42,7 +42,7 @@ def skill_before(
     before = place_candidate(_before(skill, found, now), mind, trials)
     if before.status is skill.status:
         why, cure = "skill trials are disabled", "disable it, or retire it"
-        if is_pinned(mind, LearnedSubject(kind=found.kind, name=found.subject)):
+        if is_subject_pinned(mind, LearnedSubject(kind=found.kind, name=found.subject)):
             why, cure = "it is pinned", "unpin it first"
         raise Conflict(f"skill {skill.name!r} remains {skill.status.value}: {why}", cure=cure)
     return before
@@ -75,14 +75,14 @@ def mix_and_best(mind: AgentState, name: str) -> tuple[Mix, Mix]:
     return mix, alone
 
 
-def release_pinned_stops(
+def release_experiment_stops(
     facts: Documents, agent_id: str, subject: LearnedSubject, now: datetime
 ) -> Iterator[Document]:
     """The stops of a subject once its pin was taken back: none takes a later pin away any more.
 
     One of a mix can still bring back the mix that was before it, one of memories is over.
     """
-    for fact in all_of(facts, agent_id, ADJUSTMENT):
+    for fact in all_pages(facts, agent_id, ADJUSTMENT):
         made = fact.read(Adjustment)
         about = (made.kind, made.subject) == (subject.kind, subject.name)
         if not about or (made.reason, made.state) != (STOPPED, AdjustmentState.APPLIED):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from opencrab.domain.errors import Changed, NotFound, Unavailable
 from opencrab.domain.memory.belief import BELIEF, Belief
-from opencrab.domain.memory.belief_index import outlook_change, outlook_of
+from opencrab.domain.memory.belief_index import salient_beliefs_change, salient_beliefs_of
 from opencrab.domain.memory.memory import IMPRESSION, Impression
 from opencrab.domain.memory.peer import PEER, Peer, peer_trust
 from opencrab.domain.memory.salient_beliefs import (
@@ -19,7 +19,7 @@ from opencrab.domain.memory.salient_beliefs import (
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
-from opencrab.ports.paging import all_of
+from opencrab.ports.paging import all_pages
 
 _TRIES = 5
 
@@ -38,7 +38,7 @@ def beliefs_of_agent(
 ) -> tuple[Belief, ...]:
     """What an agent believes, the surest first, after a confidence and an id; raises NotFound."""
     home.agents.get(agent_id)
-    held = (fact.read(Belief) for fact in all_of(home.facts, agent_id, BELIEF))
+    held = (fact.read(Belief) for fact in all_pages(home.facts, agent_id, BELIEF))
     listed = sorted((-each.confidence, each.id, each) for each in held)
     if after is not None:
         listed = [each for each in listed if each[:2] > (-after[0], after[1])]
@@ -76,13 +76,13 @@ def remove_peer(home: Home, agent_id: str, peer_id: str) -> None:
     _remove(home, agent_id, PEER, peer_id)
 
 
-def rebuild_outlook(facts: Documents, agent_id: str) -> None:
+def rebuild_salient_beliefs(facts: Documents, agent_id: str) -> None:
     """Work the outlook out anew, after beliefs or peers came in otherwise than one by one."""
     for _ in range(_TRIES):
         stored = facts.get(agent_id, OUTLOOK, OUTLOOK)
-        held = (fact.read(Belief) for fact in all_of(facts, agent_id, BELIEF))
-        known = (fact.read(Peer) for fact in all_of(facts, agent_id, PEER))
-        change = outlook_change(agent_id, stored, outlook_of(held, known))
+        held = (fact.read(Belief) for fact in all_pages(facts, agent_id, BELIEF))
+        known = (fact.read(Peer) for fact in all_pages(facts, agent_id, PEER))
+        change = salient_beliefs_change(agent_id, stored, salient_beliefs_of(held, known))
         try:
             facts.commit(*change)
         except Changed:
@@ -109,7 +109,7 @@ def _remove(home: Home, agent_id: str, kind: str, name: str) -> None:
         outlook = stored.read(SalientBeliefs) if stored else SalientBeliefs()
         after = without_belief(outlook, name) if kind == BELIEF else without_peer(outlook, name)
         try:
-            facts.commit(found[kind].removed(), *outlook_change(agent_id, stored, after))
+            facts.commit(found[kind].removed(), *salient_beliefs_change(agent_id, stored, after))
         except Changed:
             continue
         return

@@ -158,7 +158,7 @@ class MemoryCurator:
             )
             verdict = judge_memory(memory, [fact.read(Memory) for fact in facts.values()])
             after = self._let_in(verdict)
-            linking = records.add_backlinks(
+            linking = records.add_memory_backlinks(
                 self.runtime.home.facts, self.agent_id, new.links, after.id
             )
             known = facts.get(after.id)
@@ -205,13 +205,13 @@ class MemoryCurator:
             fact = self._stored(memory_id)
             _require_version(fact, version)
             memory = fact.read(Memory)
-            known, mind = records.stored_mind(self.runtime.home.facts, self.agent_id)
+            known, mind = records.stored_agent_state(self.runtime.home.facts, self.agent_id)
             after = without_core_memory(mind, memory_id)
             changes = [
                 records.memory_deletion_mark(self.runtime.clock, self.agent_id, memory),
                 fact.removed(),
                 records.count_memory_removed(self.runtime.home.facts, self.agent_id),
-                *records.remove_backlinks(
+                *records.remove_memory_backlinks(
                     self.runtime.home.facts, self.agent_id, memory.links, memory_id
                 ),
             ]
@@ -287,14 +287,16 @@ class MemoryCurator:
         """The other ends of links that came or went."""
         gone, come = set(stored.links) - set(memory.links), set(memory.links) - set(stored.links)
         return [
-            *records.remove_backlinks(
+            *records.remove_memory_backlinks(
                 self.runtime.home.facts, self.agent_id, sorted(gone), memory.id
             ),
-            *records.add_backlinks(self.runtime.home.facts, self.agent_id, sorted(come), memory.id),
+            *records.add_memory_backlinks(
+                self.runtime.home.facts, self.agent_id, sorted(come), memory.id
+            ),
         ]
 
     def _minding(self, memory: Memory) -> list[Document]:
-        known, mind = records.stored_mind(self.runtime.home.facts, self.agent_id)
+        known, mind = records.stored_agent_state(self.runtime.home.facts, self.agent_id)
         after = with_core_memory(mind, memory)
         if after == mind:
             return []

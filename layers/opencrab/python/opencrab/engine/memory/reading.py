@@ -57,7 +57,7 @@ class GraphPage:
     place: GraphCursor | None
 
 
-def principal_clearance(principal: Principal) -> SearchClearance:
+def memory_clearance_of_principal(principal: Principal) -> SearchClearance:
     """What may be found on behalf of whoever calls: they are in no session, so none is theirs."""
     if principal.scope is Scope.OWNER:
         return EVERYTHING
@@ -92,7 +92,7 @@ def session_known_to_agent(sessions: Sessions, agent_id: str, session_id: str) -
     return session
 
 
-def session_logs(
+def session_logs_for_memory(
     home: Home, agent_id: str, *, after: str | None, limit: int
 ) -> tuple[tuple[SessionLog, ...], str | None]:
     """Sessions that the agent ever took part in, by their ids, and the place to go on from.

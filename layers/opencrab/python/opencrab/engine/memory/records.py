@@ -12,7 +12,7 @@ from opencrab.domain.memory.write_policy import GATE, MEMORIES, RECOUNTED, Memor
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
 from opencrab.ports.memory.search import Search, SearchQuery
-from opencrab.ports.paging import all_of
+from opencrab.ports.paging import all_pages
 
 SIMILAR = 8
 """Memories that a new one is compared with: those that a search for its words finds first."""
@@ -39,7 +39,7 @@ def similar_memories(
     return {fact.id: fact for fact in like if fact is not None}
 
 
-def stored_mind(facts: Documents, agent_id: str) -> tuple[Document | None, AgentState]:
+def stored_agent_state(facts: Documents, agent_id: str) -> tuple[Document | None, AgentState]:
     """An agent's mind and the fact that it is, if there is one yet."""
     fact = facts.get(agent_id, MIND, MIND)
     return fact, fact.read(AgentState) if fact else AgentState()
@@ -95,7 +95,7 @@ def index_rewrite_mark(clock: Clock, agent_id: str, *refs: str, kind: str = MEMO
     return new_fact(agent_id, REWRITTEN, fact_id, told, expires_at=ends)
 
 
-def add_backlinks(
+def add_memory_backlinks(
     facts: Documents, agent_id: str, links: Iterable[str], memory_id: str
 ) -> list[Document]:
     """The other ends of a memory's links, pointing back at it; raises Invalid where one is none.
@@ -113,7 +113,7 @@ def add_backlinks(
     return changes
 
 
-def remove_backlinks(
+def remove_memory_backlinks(
     facts: Documents, agent_id: str, links: Iterable[str], memory_id: str
 ) -> list[Document]:
     """The other ends of links that go, pointing at the memory no more."""
@@ -134,4 +134,4 @@ def _counts(agent_id: str, gate: MemoryCounts) -> Document:
 
 
 def _count(facts: Documents, agent_id: str) -> int:
-    return sum(1 for _ in all_of(facts, agent_id, MEMORY))
+    return sum(1 for _ in all_pages(facts, agent_id, MEMORY))

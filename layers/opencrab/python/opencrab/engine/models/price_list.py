@@ -21,7 +21,7 @@ from opencrab.engine.models.preferences import (
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
-from opencrab.ports.paging import all_of
+from opencrab.ports.paging import all_pages
 
 PRICE_ROW = "price_row"
 """Kind of the facts: a row for each price of a model from a day on, in order of days."""
@@ -129,4 +129,4 @@ def _row(fact: Document) -> PriceRow:
 
 
 def _pages(facts: Documents, after: str = "") -> Iterator[Document]:
-    return all_of(facts, INSTALLATION_FACTS, PRICE_ROW, after=after)
+    return all_pages(facts, INSTALLATION_FACTS, PRICE_ROW, after=after)

@@ -136,7 +136,7 @@ def pick_model(
     return _once_more(by_name, attempts)
 
 
-def seconds_before_retry(pick_: ModelPick, turn_id: str, asked_for: float | None) -> int:
+def seconds_before_model_retry(pick_: ModelPick, turn_id: str, asked_for: float | None) -> int:
     """How long to wait before a model is asked again, in whole seconds; 0 for a first try.
 
     Twice as long each time, with up to a quarter more so that not all come back at once, and never
@@ -213,7 +213,7 @@ def draw_models_for_turn(
     return tuple(_draw_assignments(models, agent, mixes, turn_id))
 
 
-def mix_shares(models: Models, agent: Agent, mix: Mix) -> dict[str, float]:
+def model_mix_shares(models: Models, agent: Agent, mix: Mix) -> dict[str, float]:
     """How likely each alias of a mix is now; {} where none of them can be asked.
 
     Only those count that the agent may still choose itself (`choices`); they share what the others

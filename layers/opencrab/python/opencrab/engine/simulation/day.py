@@ -30,7 +30,7 @@ from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
-from opencrab.ports.paging import all_of, paginate
+from opencrab.ports.paging import all_pages, paginate
 from opencrab.ports.turn.journal import Journal
 from opencrab.ports.turn.queue import Delivery, Queue
 from opencrab.ports.usage.ledger import UsageLedger
@@ -257,7 +257,7 @@ def _woken(journal: Journal, row: UsageRow) -> SimulatedTurn:
 
 
 def _goals(facts: Documents, agent_id: str) -> list[Goal]:
-    return [fact.read(Goal) for fact in all_of(facts, agent_id, GOAL)]
+    return [fact.read(Goal) for fact in all_pages(facts, agent_id, GOAL)]
 
 
 def _together(by_agent: dict[str, SimulatedLife], hours: float, seed: int) -> SimulationResult:

@@ -7,7 +7,12 @@ from typing import TypeVar
 from opencrab.domain.agents.agent_state import MIND, AgentState, is_skill_enabled
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, Refused
-from opencrab.domain.learning.change import AdjustmentKind, LearnedSubject, with_pin, without_pin
+from opencrab.domain.learning.change import (
+    AdjustmentKind,
+    LearnedSubject,
+    with_subject_pin,
+    without_subject_pin,
+)
 from opencrab.domain.learning.skill_lifecycle import (
     SkillLesson,
     SkillTeaching,
@@ -241,7 +246,7 @@ def _acquired_skill_entry(skill: AcquiredSkill) -> SkillState:
 
 def _set_skill_pin(mind: AgentState, name: str, *, pinned: bool) -> AgentState:
     subject = LearnedSubject(kind=AdjustmentKind.SKILL, name=name)
-    return with_pin(mind, subject) if pinned else without_pin(mind, subject)
+    return with_subject_pin(mind, subject) if pinned else without_subject_pin(mind, subject)
 
 
 def _require_skill(stored: AcquiredSkill | None, name: str) -> AcquiredSkill:

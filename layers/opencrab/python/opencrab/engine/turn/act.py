@@ -31,8 +31,8 @@ from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.workspace.path import FOREIGN_NAME, NamedFile, file_name_key
 from opencrab.engine.approvals import approvals
 from opencrab.engine.consequence import ExtraWrites
-from opencrab.engine.phrases import phrase
-from opencrab.engine.turn.call import ReadyCall, action_context, call_result, check_call
+from opencrab.engine.phrases import system_phrase
+from opencrab.engine.turn.call import ReadyCall, action_context_of_call, call_result, check_call
 from opencrab.engine.turn.close import close_turn, truncate_message
 from opencrab.engine.turn.large_result import spill_large_result
 from opencrab.engine.turn.work import ASKING, TurnWork
@@ -185,14 +185,20 @@ def _transact(work: TurnWork, ready: ReadyCall) -> None:
 
 def _prepare(work: TurnWork, ready: ReadyCall) -> dict[str, Any]:
     prepare = ready.action.prepare
-    return {} if prepare is None else prepare(ready.arguments, action_context(work, ready.call, {}))
+    return (
+        {}
+        if prepare is None
+        else prepare(ready.arguments, action_context_of_call(work, ready.call, {}))
+    )
 
 
 def _run(
     work: TurnWork, ready: ReadyCall, prepared: Mapping[str, Any]
 ) -> tuple[CallState, ActionResult]:
     try:
-        result = ready.action.run(ready.arguments, action_context(work, ready.call, prepared))
+        result = ready.action.run(
+            ready.arguments, action_context_of_call(work, ready.call, prepared)
+        )
     except Unavailable as error:
         # A keyed one too: the store may have done it, now or for a worker that was here before.
         if ready.action.effect in _INTENDED:
@@ -272,7 +278,7 @@ def _wait(work: TurnWork, ready: ReadyCall) -> None:
         at=work.runtime.clock.now(),
     )
     language = work.profile.agent.language
-    text = phrase("waiting", language, what=ready.what, touches=ready.touches)
+    text = system_phrase("waiting", language, what=ready.what, touches=ready.touches)
     opened = approvals.open_approval(
         work.turn, work.profile.agent, request, ready.impact, work.runtime.clock.now()
     )
@@ -292,7 +298,7 @@ def _wait(work: TurnWork, ready: ReadyCall) -> None:
 def _stop_as_rejected(work: TurnWork, ready: ReadyCall) -> None:
     result = ActionResult.failed("not approved by a human; the turn ends here")
     record = call_result(work, ready.call, CallState.REFUSED, result)
-    notice = phrase("rejected", work.profile.agent.language, what=ready.what)
+    notice = system_phrase("rejected", work.profile.agent.language, what=ready.what)
     if work.transcript.decision is not None and work.transcript.decision.reason:
         notice += f" / {one_line(work.transcript.decision.reason, _REASON)}"
     close_turn(work, TurnStatus.STOPPED, record, notice=notice)

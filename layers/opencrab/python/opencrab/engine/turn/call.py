@@ -46,7 +46,9 @@ class ReadyCall:
     touches: str
 
 
-def action_context(work: TurnWork, call: ActionCall, prepared: Mapping[str, Any]) -> ActionContext:
+def action_context_of_call(
+    work: TurnWork, call: ActionCall, prepared: Mapping[str, Any]
+) -> ActionContext:
     """What the call's action may know and touch."""
     return ActionContext(
         agent=work.profile.agent,
@@ -81,7 +83,7 @@ def check_call(work: TurnWork, call: ActionCall) -> ReadyCall | CallResult:
         return invalid_call_result(work, call, error.message)
     impact = action.impact
     if action.impact_of is not None:
-        judged = action.impact_of(values, action_context(work, call, {}))
+        judged = action.impact_of(values, action_context_of_call(work, call, {}))
         impact = max(impact, judged, key=_WEIGHTS.index)
     refused = _refusal_reason(work, call, action, impact)
     if refused is not None:

@@ -13,14 +13,14 @@ from opencrab.domain.models.health import BreakerState, record_model_failure
 from opencrab.domain.models.routing import CallOptions, RoutingBasis
 from opencrab.domain.money.budget import BudgetDraw, Limits
 from opencrab.domain.turn.record import CallState, ModelAnswer, ModelIntent, ModelResult
-from opencrab.domain.turn.task_type import ThinkContext, think_context
+from opencrab.domain.turn.task_type import ThinkContext, turn_think_context
 from opencrab.domain.turn.transcript import ModelAttempt
 from opencrab.domain.turn.turn import Block, Turn, TurnStatus, budget_draws_for_turn
 from opencrab.domain.value import MicroUsd
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.models import router
 from opencrab.engine.money.reservation import model_call_reservation
-from opencrab.engine.phrases import budget_phrase, failure_phrase, phrase
+from opencrab.engine.phrases import budget_phrase, failure_phrase, system_phrase
 from opencrab.engine.turn.close import close_turn
 from opencrab.engine.turn.prompt.request import build_model_request
 from opencrab.engine.turn.work import PreCallState, TurnWork
@@ -64,7 +64,7 @@ def call_model(work: TurnWork) -> int | None:
     # instructions, the version of the preferences (ADR 0014).
     boundary = work.runtime.home.journal.boundary(work.turn)
     if boundary.frozen is not None:
-        close_turn(work, TurnStatus.STOPPED, notice=phrase("frozen", language))
+        close_turn(work, TurnStatus.STOPPED, notice=system_phrase("frozen", language))
         return None
     try:
         work.runtime.models.refresh(boundary.settings_version)
@@ -100,7 +100,7 @@ def _ask_next_model(work: TurnWork, boundary: StepBoundary) -> int | None:
         pick = router.pick_model(listed, work.transcript.attempts, boundary.health, look.at)
         picked = _choose_model(work, listed, look, pick)
         if wished is not None and (
-            seconds := router.seconds_before_retry(picked, work.turn.id, wished)
+            seconds := router.seconds_before_model_retry(picked, work.turn.id, wished)
         ):
             return seconds
         try:
@@ -175,7 +175,7 @@ def _context(work: TurnWork) -> ThinkContext:
     """What the next call is about, by the turn's trigger and whether it has acted already."""
     trigger = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
     acting = any(step.answer.calls for step in work.transcript.steps)
-    return think_context(trigger.text if trigger else "", work.turn.trigger, acting=acting)
+    return turn_think_context(trigger.text if trigger else "", work.turn.trigger, acting=acting)
 
 
 def _choose_model(

@@ -46,7 +46,7 @@ def spill_large_result(work: TurnWork, ready: ReadyCall, result: ActionResult) -
     shown["has_more"] = True
     if work.turn.authority in _OUTSIDERS:
         return result.replaced(data=shown)
-    suffix, content = pageable_content(result.data or {})
+    suffix, content = pageable_tool_result(result.data or {})
     path = f"{FOLDER}/{work.turn.id}-{ready.call.id}.{suffix}"
     clean = not (work.turn.taint or result.taint)
     try:
@@ -68,7 +68,7 @@ def is_stored_result(path: str, turn_id: str) -> bool:
     return path.startswith(f"{FOLDER}/{turn_id}-")
 
 
-def pageable_content(data: dict[str, Any]) -> tuple[str, str]:
+def pageable_tool_result(data: dict[str, Any]) -> tuple[str, str]:
     """The suffix and the content of a file that can be read page by page, line by line."""
     lines = json.dumps(data, ensure_ascii=False, indent=1)
     if all(len(line) <= LONGEST_LINE for line in lines.splitlines()):

@@ -12,7 +12,7 @@ from opencrab.domain.turn.record import ModelIntent, ModelResult
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.domain.usage.ledger import UsageRow
-from opencrab.engine.phrases import phrase
+from opencrab.engine.phrases import system_phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.engine.turn.act import recover_open_intent, run_tool_calls, settle_intent_as_unknown
@@ -20,7 +20,7 @@ from opencrab.engine.turn.close import close_turn
 from opencrab.engine.turn.decide import call_model
 from opencrab.engine.turn.observe import observe_turn
 from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.work import TurnWork, send_utterance
+from opencrab.engine.turn.work import TurnWork, send_turn_utterance
 from opencrab.ports.turn.journal import Journal, RecordedTurn, TurnChange
 from opencrab.ports.turn.queue import Delivery
 
@@ -175,14 +175,16 @@ def _resend(work: TurnWork) -> None:
     """Queue what a dead worker may have said and not sent, before anything that follows it."""
     for ordinal in range(work.transcript.speeches):
         for utterance in work.utterance("", ordinal):
-            send_utterance(work.runtime.home.deliveries, utterance)
+            send_turn_utterance(work.runtime.home.deliveries, utterance)
 
 
 def _stop_if_frozen(work: TurnWork) -> None:
     """End a turn that would go on with an action, approved perhaps; `decide` looks for the rest."""
     if work.runtime.home.journal.boundary(work.turn).frozen is not None:
         settle_intent_as_unknown(work)
-        close_turn(work, TurnStatus.STOPPED, notice=phrase("frozen", work.profile.agent.language))
+        close_turn(
+            work, TurnStatus.STOPPED, notice=system_phrase("frozen", work.profile.agent.language)
+        )
 
 
 def _later(runtime: Runtime, delivery: Delivery, seconds: int | None = None) -> MessageOutcome:
@@ -211,13 +213,13 @@ def _step_ready(work: TurnWork) -> bool:
     elif transcript.repairs > REPAIRS:
         close_turn(work, TurnStatus.IDLE, note=f"no valid tool call after {REPAIRS} repairs")
     elif not work.profile.agent.answers:
-        close_turn(work, TurnStatus.STOPPED, notice=phrase("retired", language))
+        close_turn(work, TurnStatus.STOPPED, notice=system_phrase("retired", language))
     elif (call := transcript.pending) is not None:
         _run_until_stopped(work, lambda running: run_tool_calls(running, call))
     elif transcript.steps and transcript.steps[-1].ends_turn:
         close_turn(work, TurnStatus.IDLE if _kept_silent(work) else TurnStatus.COMPLETED)
     elif work.calls_left <= 0:
-        notice = phrase("max_steps", language, limit=work.runtime.rules.max_steps)
+        notice = system_phrase("max_steps", language, limit=work.runtime.rules.max_steps)
         close_turn(work, TurnStatus.EXHAUSTED, notice=notice)
     else:
         return True
@@ -237,12 +239,12 @@ def _wait_or_stop(work: TurnWork, stop: Stop) -> None:
     """End a turn that is to stop; let one that is to pause wait, and say what it was doing."""
     language = work.profile.agent.language
     if not stop.pause:
-        close_turn(work, TurnStatus.STOPPED, notice=phrase("stopped", language))
+        close_turn(work, TurnStatus.STOPPED, notice=system_phrase("stopped", language))
         return
     if any(is_resumed(work) for is_resumed in work.runtime.consequences.is_resumed):
         return
-    done = "; ".join(_latest_deeds(work)) or phrase("nothing_yet", language)
-    text = phrase("paused", language, label=work.turn.task or work.turn.id, done=done)
+    done = "; ".join(_latest_deeds(work)) or system_phrase("nothing_yet", language)
+    text = system_phrase("paused", language, label=work.turn.task or work.turn.id, done=done)
     # Resumed and paused again before it went on, it has told this already.
     lines = () if work.turn.note == _PAUSED else (work.line(LineKind.SYSTEM, text),)
     work.save(
@@ -275,5 +277,5 @@ def _give_up(work: TurnWork, delivery: Delivery) -> None:
     # operator's only copy.
     work.runtime.home.turns.dead_letter(delivery.body, group=delivery.group, reason=reason)
     settle_intent_as_unknown(work, progress=False)
-    notice = phrase("no_progress", work.profile.agent.language)
+    notice = system_phrase("no_progress", work.profile.agent.language)
     close_turn(work, TurnStatus.FAILED, notice=notice, note=reason)

@@ -223,7 +223,7 @@ class TurnWork:
         if self.served is not None:
             self.served = _as_written(self.served, turn.agent_id, beside.facts)
         for utterance in utterances:
-            send_utterance(self.runtime.home.deliveries, utterance)
+            send_turn_utterance(self.runtime.home.deliveries, utterance)
         for on_save in self.runtime.consequences.on_save:
             on_save(self, turn, beside.facts)
 
@@ -326,7 +326,7 @@ Consequence = TurnConsequence[Runtime, TurnWork]
 """What a capability derives its own from."""
 
 
-def send_utterance(deliveries: Queue, utterance: Utterance, *, again: str = "") -> None:
+def send_turn_utterance(deliveries: Queue, utterance: Utterance, *, again: str = "") -> None:
     """Queue an utterance for delivery, in order per target."""
     target = utterance.channel.target
     deliveries.send(

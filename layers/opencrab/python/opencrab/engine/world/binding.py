@@ -29,7 +29,7 @@ from opencrab.domain.world.binding import (
     WorldEnvelope,
     WorldKey,
     WorldRole,
-    private_key_name,
+    world_private_key_name,
 )
 from opencrab.domain.world.inbound import InboundEffect, effect_of_world_message
 from opencrab.engine.agents.vital_signs import (
@@ -166,7 +166,7 @@ def _create_world_binding(
 ) -> WorldBinding:
     agent, pair = profile.agent, link.envelopes.new_key()
     # The key first: a place whose key was lost could never speak.
-    link.secrets.put(private_key_name(pair.key_id), pair.private_key)
+    link.secrets.put(world_private_key_name(pair.key_id), pair.private_key)
     world = WorldBinding(
         world_id=new.world_id,
         agent_id=agent.id,

@@ -29,8 +29,8 @@ from opencrab.gateways.cli.terminal.command import (
     cli_parameter,
     common_cli_options,
     environment_options,
-    root_options,
-    with_signature,
+    root_cli_options,
+    with_typer_signature,
 )
 from opencrab.gateways.cli.terminal.help_pages import BilingualCommand, BilingualGroup
 from opencrab.gateways.cli.terminal.options import (
@@ -189,7 +189,7 @@ def _group(purpose: str) -> typer.Typer:
 
 def _root(outside: Options) -> Callable[..., None]:
     def root(context: typer.Context, **given: Any) -> None:
-        context.obj = root_options(given, outside)
+        context.obj = root_cli_options(given, outside)
 
     version = cli_parameter(
         "version",
@@ -199,7 +199,9 @@ def _root(outside: Options) -> Callable[..., None]:
         callback=_show_version,
         help="Show the version.",
     )
-    return with_signature(root, common_cli_options(root=True) | environment_options() | version)
+    return with_typer_signature(
+        root, common_cli_options(root=True) | environment_options() | version
+    )
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so

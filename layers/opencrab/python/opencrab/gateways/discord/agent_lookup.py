@@ -97,9 +97,9 @@ def find_agent(
     if named is not None and hears(named[1]):
         return named
     here = tuple(_askable(home, hears))
-    name = fold_name(wanted)
-    fitting = [seen for seen in here if name == fold_name(seen[0].agent.name)]
-    fitting = fitting or [seen for seen in here if name == fold_name(seen[0].identity.name)]
+    name = fold_agent_name(wanted)
+    fitting = [seen for seen in here if name == fold_agent_name(seen[0].agent.name)]
+    fitting = fitting or [seen for seen in here if name == fold_agent_name(seen[0].identity.name)]
     if len(fitting) > 1:
         ids = ", ".join(profile.agent.id for profile, _ in fitting[:_NAMED])
         raise Conflict(
@@ -126,12 +126,12 @@ def agent_of(asked: AgentQuery) -> Seen:
     )
 
 
-def askable_by(asked: AgentQuery) -> Iterator[Seen]:
+def agents_askable_by(asked: AgentQuery) -> Iterator[Seen]:
     """Every agent that would answer this asker here, in order of their ids, without their minds."""
     return _askable(asked.runtime.home, partial(_hears_asker, asked))
 
 
-def is_admitted(asked: AgentQuery) -> bool:
+def is_agent_admitted(asked: AgentQuery) -> bool:
     """Whether the asker is heard there: by the installation, or by any agent in private."""
     guild_id, community = asked.reply.guild_id, asked.runtime.community
     if community.admits(guild_id, asked.authority(None)):
@@ -158,7 +158,7 @@ def every_agent(agents: Agents) -> Iterator[Profile]:
         after = page[-1].agent.id
 
 
-def fold_name(name: str) -> str:
+def fold_agent_name(name: str) -> str:
     """A name as names are compared: NFKC, without white space around it and without case."""
     return unicodedata.normalize("NFKC", name).strip().casefold()
 
@@ -182,11 +182,11 @@ def resolve_agent(asked: AgentQuery) -> Seen:
     return seen
 
 
-def first_here(asked: AgentQuery) -> Seen:
+def first_agent_here(asked: AgentQuery) -> Seen:
     """The first agent that talks here, or was placed here, or the only one; raises as `meant`."""
     reply = asked.reply
-    here = {seen[0].agent.id: seen for seen in askable_by(asked)}
-    session = session_bound_to_channel(asked.runtime.home, place_of(asked))
+    here = {seen[0].agent.id: seen for seen in agents_askable_by(asked)}
+    session = session_bound_to_channel(asked.runtime.home, channel_place(asked))
     talking = () if session is None else session.agent_ids
     placed = (key for key, (_, at) in here.items() if at is not None and at.spot(reply.channel_id))
     for agent_id in (*talking, *placed):
@@ -195,27 +195,27 @@ def first_here(asked: AgentQuery) -> Seen:
     return resolve_agent(asked)
 
 
-def placed_here(asked: AgentQuery) -> tuple[Seen, ...]:
+def agents_placed_here(asked: AgentQuery) -> tuple[Seen, ...]:
     """The agents that were placed in this channel."""
     reply = asked.reply
     return tuple(
         seen
-        for seen in askable_by(asked)
+        for seen in agents_askable_by(asked)
         if seen[1] is not None and seen[1].spot(reply.channel_id) is not None
     )
 
 
-def seen_again(home: Home, agent_id: str) -> Seen:
+def agents_seen_again(home: Home, agent_id: str) -> Seen:
     """An agent that was found before; raises NotFound."""
     return home.agents.get(agent_id), discord_presence(home.facts, agent_id)
 
 
-def place_of(asked: AgentQuery) -> str:
+def channel_place(asked: AgentQuery) -> str:
     """The name of the channel as a place that sessions belong to."""
     return _place(asked.reply.channel_id)
 
 
-def is_trusted(asked: AgentQuery, presence: Presence | None) -> bool:
+def is_trusted_discord_user(asked: AgentQuery, presence: Presence | None) -> bool:
     """Whether the asker is an owner or a user of an agent now."""
     return asked.authority(presence) in {Authority.OWNER, Authority.USER}
 
@@ -257,7 +257,7 @@ def _only(home: Home, channel_id: str, hears: Hears, language: Language) -> Seen
 
 def _by_id(home: Home, agent_id: str) -> Seen | None:
     try:
-        return seen_again(home, agent_id)
+        return agents_seen_again(home, agent_id)
     except NotFound:
         return None
 

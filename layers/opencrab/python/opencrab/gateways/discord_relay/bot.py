@@ -19,7 +19,7 @@ from opencrab.domain.errors import (
     Unavailable,
 )
 from opencrab.gateways.discord_relay.connection import RelayConnection
-from opencrab.gateways.discord_relay.reading import heard_of, reaction_of
+from opencrab.gateways.discord_relay.reading import relayed_message, relayed_reaction
 from opencrab.gateways.discord_relay.relay import PAGE, FetchPage, Forward, Relay, RelayMessage
 
 REFRESH_SECONDS = 60.0
@@ -147,13 +147,13 @@ class RelayCarrier:
         self._woken.set()
 
     async def _heard(self, event: hikari.MessageCreateEvent) -> None:
-        heard = heard_of(event.message, self.relay.own_id)
+        heard = relayed_message(event.message, self.relay.own_id)
         if heard is not None:
             self.relay.hear(heard)
             self._woken.set()
 
     async def _reacted(self, event: hikari.ReactionAddEvent) -> None:
-        reaction = reaction_of(event)
+        reaction = relayed_reaction(event)
         if reaction is not None and len(self._reactions) < _REACTIONS:
             self._reactions.append(reaction)
             self._woken.set()
@@ -239,7 +239,7 @@ class RelayCarrier:
     async def _read(self, message: hikari.Message, guild_id: int | None) -> RelayMessage:
         """A fetched message; one that Discord itself says is passed over by its author."""
         own_id = self.relay.own_id
-        heard = heard_of(message, own_id, guild_id=guild_id)
+        heard = relayed_message(message, own_id, guild_id=guild_id)
         if heard is None:
             channel_id = str(message.channel_id)
             return RelayMessage(
@@ -251,4 +251,4 @@ class RelayCarrier:
             member = await self._bot.rest.fetch_member(guild_id, message.author.id)
         except (hikari.NotFoundError, hikari.ForbiddenError):
             return heard
-        return heard_of(message, own_id, guild_id=guild_id, member=member) or heard
+        return relayed_message(message, own_id, guild_id=guild_id, member=member) or heard

@@ -16,7 +16,7 @@ _THUMBS = "👍👎"
 _USER = re.compile(r"<@!?(\d+)>")
 
 
-def heard_of(
+def relayed_message(
     message: hikari.Message,
     own_id: str,
     *,
@@ -60,7 +60,7 @@ def heard_of(
     )
 
 
-def reaction_of(event: hikari.ReactionAddEvent) -> dict[str, Any] | None:
+def relayed_reaction(event: hikari.ReactionAddEvent) -> dict[str, Any] | None:
     """A thumb under a message; None for other reactions."""
     emoji = str(event.emoji_name or "")
     if emoji[:1] not in _THUMBS or not emoji:

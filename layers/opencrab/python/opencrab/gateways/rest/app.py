@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from opencrab.domain.errors import OpenCrabError
 from opencrab.engine.discord.setup import BotApplication
-from opencrab.engine.insight.vitals import ReadMachine, no_machine
+from opencrab.engine.insight.vitals import ReadMachine, no_machine_vitals
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.access import api_keys
 from opencrab.gateways.rest.agents import agents
@@ -37,7 +37,7 @@ from opencrab.gateways.rest.discussion import balance
 from opencrab.gateways.rest.goals import goals, plans, task_events, tasks
 from opencrab.gateways.rest.http import openapi, problem
 from opencrab.gateways.rest.http.access import CALLER, Caller, identify_caller, secret_in
-from opencrab.gateways.rest.http.body import ClientLeft, bounded, check_address
+from opencrab.gateways.rest.http.body import ClientLeft, bounded, check_route_address
 from opencrab.gateways.rest.http.dependencies import RestContext
 from opencrab.gateways.rest.http.polling import Watch
 from opencrab.gateways.rest.insight import analytics, views, what_if
@@ -132,11 +132,11 @@ class RequestGate:
             # Without the query: that of a signed link is a proof.
             log.exception("unexpected error: method=%s, path=%r", scope["method"], scope["path"])
             if not answering.begun:
-                await problem.of_unexpected()(scope, receive, send)
+                await problem.problem_of_unexpected()(scope, receive, send)
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            check_address(scope)
+            check_route_address(scope)
             if scope["path"] not in OPEN_PATHS:
                 headers = scope["headers"]
                 secret = secret_in(headers)
@@ -145,7 +145,7 @@ class RequestGate:
                 )
             receive = await bounded(scope, receive, takes_files=_is_owner(scope))
         except OpenCrabError as error:
-            await problem.of_error(error)(scope, receive, send)
+            await problem.problem_of_error(error)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
@@ -182,7 +182,7 @@ def create_app(
     watch: Watch,
     setup: Callable[[], dict[str, Any]],
     longest_seconds: int | None = None,
-    machine: ReadMachine = no_machine,
+    machine: ReadMachine = no_machine_vitals,
     bot: BotApplication | None = None,
     interactions: discord_door.Interactions | None = None,
 ) -> FastAPI:
@@ -226,13 +226,13 @@ def build_routes() -> FastAPI:
 
 
 async def _refused(_request: Request, error: Exception) -> Response:
-    return problem.of_error(cast("OpenCrabError", error))
+    return problem.problem_of_error(cast("OpenCrabError", error))
 
 
 async def _malformed(_request: Request, error: Exception) -> Response:
-    return problem.of_validation(cast("RequestValidationError", error).errors())
+    return problem.problem_of_validation(cast("RequestValidationError", error).errors())
 
 
 async def _unrouted(_request: Request, error: Exception) -> Response:
     stopped = cast("HTTPException", error)
-    return problem.of_status(stopped.status_code, stopped.headers)
+    return problem.problem_of_status(stopped.status_code, stopped.headers)

@@ -6,7 +6,10 @@ from urllib.parse import parse_qs
 
 from opencrab.domain.errors import Refused, Unauthenticated
 from opencrab.domain.identifier import content_hash
-from opencrab.engine.conversation.connections import holder_of_key_hash, redeem_connection_ticket
+from opencrab.engine.conversation.connections import (
+    connection_holder_of_key_hash,
+    redeem_connection_ticket,
+)
 from opencrab.engine.runtime import Runtime
 
 _CURE = "send the header `Authorization: Bearer <key>`, or a ticket from POST /api/tickets"
@@ -35,7 +38,7 @@ class ConnectionGate:
                 cure="add it to gateway.websocket.origins",
             )
         key = self._by_header(headers) or self._by_ticket(query)
-        holder_of_key_hash(self.runtime.home.keys, key)
+        connection_holder_of_key_hash(self.runtime.home.keys, key)
         return key
 
     def _by_header(self, headers: Mapping[str, str]) -> str | None:
@@ -56,7 +59,7 @@ class ConnectionGate:
         return redeem_connection_ticket(self.runtime, tickets[0])
 
 
-def origins_of(configured: object) -> frozenset[str]:
+def allowed_origins(configured: object) -> frozenset[str]:
     """The allowed origins as they are compared."""
     listed = configured if isinstance(configured, list | tuple) else []
     return frozenset(str(origin).rstrip("/").lower() for origin in listed if origin)

@@ -92,7 +92,10 @@ class Gateway:
             connections.open_connection(self._runtime, connection_id, key)
         except OpenCrabError as error:
             status = next(status for kind, status in _STATUS if isinstance(error, kind))
-            return {"statusCode": status, "body": json.dumps(dispatch.frame_problem(error))}
+            return {
+                "statusCode": status,
+                "body": json.dumps(dispatch.websocket_frame_problem(error)),
+            }
         return {"statusCode": 200}
 
     def _heard(self, connection_id: str, event: Mapping[str, Any]) -> None:
@@ -102,20 +105,20 @@ class Gateway:
                 self._runtime, connection_id, self._pause
             )
         except (Unauthenticated, Flooding) as error:
-            self._pusher.send(connection_id, dispatch.frame_problem(error))
+            self._pusher.send(connection_id, dispatch.websocket_frame_problem(error))
             self._pusher.cut(connection_id)
             return
         except Unavailable as error:
-            unheard = requests.id_in(str(event.get("body") or ""))
-            self._pusher.send(connection_id, dispatch.frame_problem(error, unheard))
+            unheard = requests.websocket_frame_id(str(event.get("body") or ""))
+            self._pusher.send(connection_id, dispatch.websocket_frame_problem(error, unheard))
             return
         watches = _Stored(self._runtime, connection_id, self._pause)
         try:
             text = _text(event)
         except OpenCrabError as error:
-            self._pusher.send(connection_id, dispatch.frame_problem(error))
+            self._pusher.send(connection_id, dispatch.websocket_frame_problem(error))
             return
-        answered = dispatch.answer_frame(self._runtime, principal, watches, text)
+        answered = dispatch.answer_websocket_frame(self._runtime, principal, watches, text)
         if self._pusher.send(connection_id, answered):
             self._tell_past(connection_id, watches)
 

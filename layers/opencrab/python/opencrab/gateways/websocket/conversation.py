@@ -12,13 +12,13 @@ from opencrab.engine.conversation.connections import (
     MOST_WATCHED,
     WINDOW_SECONDS,
     KeyHolders,
-    flooding_error,
+    connection_flooding_error,
 )
 from opencrab.engine.conversation.live import LiveFollower, VisibleKinds, WatchTarget
 from opencrab.engine.conversation.live_events import Event
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.websocket.authentication import ConnectionGate
-from opencrab.gateways.websocket.dispatch import answer_frame
+from opencrab.gateways.websocket.dispatch import answer_websocket_frame
 from opencrab.ports.conversation.feed import ChangeFeed
 
 
@@ -57,10 +57,10 @@ class Conversation:
         """
         now = self._runtime.clock.monotonic_ms()
         if len(self._said) == MOST_MESSAGES and now - self._said[0] < WINDOW_SECONDS * 1_000:
-            raise flooding_error()
+            raise connection_flooding_error()
         self._said.append(now)
         self._holders.known.clear()
-        answered = answer_frame(self._runtime, self._principal(), self, text)
+        answered = answer_websocket_frame(self._runtime, self._principal(), self, text)
         past, self._past = self._past, []
         return chain((answered,), *past)
 

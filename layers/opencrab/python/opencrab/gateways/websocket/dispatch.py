@@ -45,17 +45,19 @@ class Watches(Protocol):
         """Watch it no more; whether it was watched."""
 
 
-def answer_frame(runtime: Runtime, principal: Principal, watches: Watches, text: str) -> Event:
+def answer_websocket_frame(
+    runtime: Runtime, principal: Principal, watches: Watches, text: str
+) -> Event:
     """Do what a frame asks for, and answer it: an error is an answer too."""
     try:
-        wish = requests.read_frame(text)
+        wish = requests.read_websocket_frame(text)
         found = _dispatch_request(runtime, principal, watches, wish)
     except OpenCrabError as error:
-        return frame_problem(error, requests.id_in(text))
+        return websocket_frame_problem(error, requests.websocket_frame_id(text))
     return {"type": "pong" if isinstance(wish, Ping) else "answer", "id": wish.id, **found}
 
 
-def frame_problem(error: OpenCrabError, wish_id: str | None = None) -> Event:
+def websocket_frame_problem(error: OpenCrabError, wish_id: str | None = None) -> Event:
     """An error as a client is told of it."""
     told = {"code": error.code, "message": error.message, "field": error.field, "cure": error.cure}
     shown = {name: value for name, value in told.items() if value is not None}

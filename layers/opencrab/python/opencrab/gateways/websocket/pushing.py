@@ -24,7 +24,7 @@ from opencrab.engine.conversation.connections import (
     claim_lines_for_watcher,
     close_connection,
     connection_id_of,
-    watchers_of,
+    session_watchers_of,
 )
 from opencrab.engine.conversation.live import WatchTarget, line_in_feed_entry, turn_change_of
 from opencrab.engine.conversation.live_events import Event, TurnMoved
@@ -82,7 +82,7 @@ class Pusher:
         """Say something to one connection; False when it is gone, and forgotten."""
         try:
             for event in events:
-                self._push.send(connection_id, event_frame(event))
+                self._push.send(connection_id, websocket_event_frame(event))
         except NotFound:
             close_connection(self._runtime.home.facts, connection_id)
             return False
@@ -156,7 +156,7 @@ class Pusher:
             yield from self._lines(session_id, watcher)
             yield from ended
 
-        found = watchers_of(self._runtime, WatchTarget(kind="session", id=session_id))
+        found = session_watchers_of(self._runtime, WatchTarget(kind="session", id=session_id))
         return self._all(batch, found, told)
 
     def _agents(
@@ -182,7 +182,7 @@ class Pusher:
                 for turn in own_turns:
                     yield from () if _begins(turn) else live_events.events_of_turn(turn)
 
-            found = watchers_of(self._runtime, WatchTarget(kind="agent", id=agent_id))
+            found = session_watchers_of(self._runtime, WatchTarget(kind="agent", id=agent_id))
             self._all(batch, (each for each in found if each.id not in reached), told)
 
     def _lines(self, session_id: str, watcher: Document) -> Iterator[Event]:
@@ -210,7 +210,7 @@ class Pusher:
             log.warning("subscription could not be removed: %s", error.message)
 
 
-def event_frame(event: Event) -> str:
+def websocket_event_frame(event: Event) -> str:
     """An event as it is sent: characters as they are, since escapes would double its length."""
     return json.dumps(event, ensure_ascii=False, separators=(",", ":"))
 

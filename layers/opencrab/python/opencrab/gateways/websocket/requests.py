@@ -84,7 +84,7 @@ _WISH: TypeAdapter[Wish] = TypeAdapter(Annotated[Wish, Field(discriminator="type
 _ID: TypeAdapter[str] = TypeAdapter(WishId)
 
 
-def id_in(text: str) -> str | None:
+def websocket_frame_id(text: str) -> str | None:
     """The id of a wish, even of one that says nothing else that is right."""
     try:
         value = json.loads(text)
@@ -93,10 +93,10 @@ def id_in(text: str) -> str | None:
         return None
 
 
-def read_frame(text: str) -> Wish:
+def read_websocket_frame(text: str) -> Wish:
     """The wish in a frame; raises Invalid, TooLarge."""
     if len(text.encode(errors="replace")) > FRAME_BYTES:
-        raise too_large()
+        raise too_large_frame_error()
     try:
         value = json.loads(text, object_pairs_hook=_distinct)
     except (ValueError, RecursionError):
@@ -109,7 +109,7 @@ def read_frame(text: str) -> Wish:
         raise _invalid_request_error(error) from None
 
 
-def too_large() -> TooLarge:
+def too_large_frame_error() -> TooLarge:
     """A frame is larger than any may be."""
     return TooLarge(f"a frame has more than {FRAME_BYTES} bytes", cure="send a smaller frame")
 

@@ -27,7 +27,9 @@ Unpack = Callable[[str], bytes]
 _FOR_GOOD = (Invalid, Refused, NotFound, Exhausted)
 
 
-def from_queue(runtime: Runtime, event: Mapping[str, Any], unpack: Unpack) -> dict[str, Any]:
+def world_messages_from_queue(
+    runtime: Runtime, event: Mapping[str, Any], unpack: Unpack
+) -> dict[str, Any]:
     """Take a batch of messages and name those that are to come again."""
     again = [
         {"itemIdentifier": record["messageId"]}

@@ -50,7 +50,7 @@ class SearchHit:
     taint: bool = False
 
 
-def excerpt_line(row: SearchRow) -> str:
+def search_excerpt_line(row: SearchRow) -> str:
     """A row in an excerpt: one line, whatever it and its speaker's name hold."""
     text, speaker = (" ".join(each.split()) for each in (row.text, row.speaker))
     if len(text) > EXCERPT_CHARACTERS:

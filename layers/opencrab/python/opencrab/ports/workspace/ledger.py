@@ -98,7 +98,7 @@ class WorkspaceLedger(Protocol):
         """
 
 
-def over_quota(path: str, growth: int, used: int, quota_bytes: int) -> TooLarge:
+def workspace_over_quota_error(path: str, growth: int, used: int, quota_bytes: int) -> TooLarge:
     """The workspace has no room for so much growth."""
     return TooLarge(
         f"file {path!r} needs {growth} bytes more and the workspace has "
@@ -108,7 +108,7 @@ def over_quota(path: str, growth: int, used: int, quota_bytes: int) -> TooLarge:
     )
 
 
-def name_taken(path: str, existing: str, *, is_folder: bool) -> Invalid:
+def file_name_taken_error(path: str, existing: str, *, is_folder: bool) -> Invalid:
     """A file or folder of this name is there, or one that nobody could tell from it."""
     if path == existing:
         kind, cure = ("folder", "use a file") if is_folder else ("file", "use a folder")
@@ -123,6 +123,6 @@ def name_taken(path: str, existing: str, *, is_folder: bool) -> Invalid:
     )
 
 
-def twin_names(path: str) -> tuple[str, ...]:
+def twin_file_names(path: str) -> tuple[str, ...]:
     """A path's names, each in the form that it shares with all that look the same."""
     return tuple(map(path_collision_key, path.split("/")))

@@ -5,7 +5,12 @@ from datetime import datetime, timedelta
 
 from pynamodb.expressions.operand import Path
 
-from opencrab.adapters.dynamodb.item import Schema, time_to_live, to_attribute, to_microseconds
+from opencrab.adapters.dynamodb.item import (
+    Schema,
+    item_time_to_live,
+    to_attribute,
+    to_item_microseconds,
+)
 from opencrab.adapters.dynamodb.table import (
     ConditionFailed,
     Table,
@@ -32,15 +37,17 @@ class DynamoIdempotency:
         until = now + LIFE
         fields = {
             "request_hash": request_hash,
-            "expires_at": to_microseconds(until),
-            "ttl": time_to_live(until),
+            "expires_at": to_item_microseconds(until),
+            "ttl": item_time_to_live(until),
         }
         token = to_attribute(secrets.token_hex(8))
         item = SCHEMA.item(_partition(key), HEAD, fields) | {"begun": token}
         # DynamoDB removes what has expired within days, not at once; and the network may carry this
         # very write twice.
         free = (
-            item_absent() | (Path("expires_at") <= to_microseconds(now)) | (Path("begun") == token)
+            item_absent()
+            | (Path("expires_at") <= to_item_microseconds(now))
+            | (Path("begun") == token)
         )
         try:
             self._table.write(put_item(item, free))

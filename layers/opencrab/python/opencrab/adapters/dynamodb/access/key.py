@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from opencrab.adapters.dynamodb.item import SHARDS, Item, Schema, shard_of
+from opencrab.adapters.dynamodb.item import SHARDS, Item, Schema, item_shard
 from opencrab.adapters.dynamodb.table import ConditionFailed, Table, item_absent, put_item
 from opencrab.domain.access.principal import ApiKey
 from opencrab.domain.errors import Conflict, NotFound
@@ -46,7 +46,7 @@ class DynamoKeys:
 
 def to_item(key: ApiKey) -> Item:
     """The key as an item."""
-    fields = {"body": key.model_dump_json(), "list": f"{LIST}#{shard_of(key.hash)}"}
+    fields = {"body": key.model_dump_json(), "list": f"{LIST}#{item_shard(key.hash)}"}
     return SCHEMA.item(_partition(key.hash), HEAD, fields)
 
 

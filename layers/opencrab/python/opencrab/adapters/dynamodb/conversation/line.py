@@ -4,11 +4,11 @@ import json
 from collections.abc import Sequence
 
 from opencrab.adapters.dynamodb.conversation.session import session_partition
-from opencrab.adapters.dynamodb.item import Item, Schema, with_defaults
+from opencrab.adapters.dynamodb.item import Item, Schema, item_with_defaults
 from opencrab.adapters.dynamodb.table import Table, Write, item_absent, put_item
 from opencrab.domain.conversation.message import Line
 
-SCHEMA = Schema("line", (with_defaults,))
+SCHEMA = Schema("line", (item_with_defaults,))
 _DIGITS = 10
 LAST = 10**_DIGITS - 1
 
@@ -16,7 +16,9 @@ LAST = 10**_DIGITS - 1
 def to_item(line: Line) -> Item:
     """The line as an item; what its key says is not said again."""
     body = line.model_dump_json(exclude={"session_id", "sequence"}, exclude_defaults=True)
-    return SCHEMA.item(session_partition(line.session_id), sort_key(line.sequence), {"body": body})
+    return SCHEMA.item(
+        session_partition(line.session_id), line_sort_key(line.sequence), {"body": body}
+    )
 
 
 def from_item(item: Item) -> Line:
@@ -34,7 +36,7 @@ def put_new_line(line: Line) -> Write:
     return put_item(to_item(line), item_absent())
 
 
-def number_lines(lines: Sequence[Line], last: int) -> tuple[Line, ...]:
+def number_session_lines(lines: Sequence[Line], last: int) -> tuple[Line, ...]:
     """Lines with their sequences, after the last one of their session."""
     return tuple(
         line.replaced(
@@ -45,7 +47,7 @@ def number_lines(lines: Sequence[Line], last: int) -> tuple[Line, ...]:
     )
 
 
-def sort_key(sequence: int) -> str:
+def line_sort_key(sequence: int) -> str:
     """Where a line lies in its session."""
     return f"L#{sequence:0{_DIGITS}d}"
 
@@ -60,7 +62,7 @@ def lines_between(
 ) -> tuple[Line, ...]:
     """Lines with after < sequence < before."""
     after, before = bounds
-    low, high = sort_key(after + 1), sort_key(LAST if before is None else before - 1)
+    low, high = line_sort_key(after + 1), line_sort_key(LAST if before is None else before - 1)
     if low > high:
         return ()
     items = table.query(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
 
-from opencrab.adapters.dynamodb.conversation.line import LAST, from_item, sort_key
+from opencrab.adapters.dynamodb.conversation.line import LAST, from_item, line_sort_key
 from opencrab.adapters.dynamodb.conversation.session import (
     CountedSession,
     SessionCache,
@@ -80,7 +80,7 @@ def newest_lines(
     first = known[-1].sequence + 1 if known else 1
 
     def read(*, consistent: bool) -> tuple[Line, ...]:
-        low, high = sort_key(first), sort_key(LAST)
+        low, high = line_sort_key(first), line_sort_key(LAST)
         items = table.query(
             session_partition(session_id),
             low,

@@ -13,8 +13,8 @@ from threading import Lock
 
 from pynamodb.expressions.operand import Path
 
-from opencrab.adapters.dynamodb.item import Item, Schema, shard_of, with_defaults
-from opencrab.adapters.dynamodb.listing import page_of
+from opencrab.adapters.dynamodb.item import Item, Schema, item_shard, item_with_defaults
+from opencrab.adapters.dynamodb.listing import page_of_items
 from opencrab.adapters.dynamodb.table import (
     ConditionFailed,
     Table,
@@ -28,7 +28,7 @@ from opencrab.adapters.dynamodb.table import (
 from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.errors import Conflict, NotFound, Unavailable
 
-SCHEMA = Schema("session", (with_defaults, with_defaults))
+SCHEMA = Schema("session", (item_with_defaults, item_with_defaults))
 LIST = "session"
 HEAD = "S"
 ATTEMPTS = 10
@@ -113,7 +113,7 @@ class DynamoSessions:
         return fetch_session(self._table, self._seen, session_id).session
 
     def page(self, *, after: str | None, limit: int) -> tuple[Session, ...]:
-        keys = page_of(self._table, LIST, f"SESSION#{after or ''}", limit)
+        keys = page_of_items(self._table, LIST, f"SESSION#{after or ''}", limit)
         found = self._table.several([(pk, HEAD) for pk in keys])
         counted = (from_item(found[pk, HEAD]) for pk in keys if (pk, HEAD) in found)
         return tuple(one.session for one in counted)
@@ -206,5 +206,5 @@ def _fields(counted: CountedSession) -> dict[str, str | int]:
         "lines": counted.lines,
         "version": counted.version,
         "redactions": counted.redactions,
-        "list": f"{LIST}#{shard_of(session_partition(session.id))}",
+        "list": f"{LIST}#{item_shard(session_partition(session.id))}",
     }

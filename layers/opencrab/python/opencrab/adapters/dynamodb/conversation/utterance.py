@@ -9,10 +9,10 @@ from pynamodb.expressions.operand import Path
 from opencrab.adapters.dynamodb.item import (
     Item,
     Schema,
-    shard_of,
-    time_to_live,
+    item_shard,
+    item_time_to_live,
     to_attribute,
-    to_microseconds,
+    to_item_microseconds,
 )
 from opencrab.adapters.dynamodb.listing import due_items, readable_items
 from opencrab.adapters.dynamodb.table import ConditionFailed, Table, Write, item_absent, put_item
@@ -49,7 +49,7 @@ class DynamoOutbox:
         return True
 
     def unsent(self, before: datetime, limit: int) -> tuple[Utterance, ...]:
-        found = readable_items(from_item, due_items(self._table, DUE, to_microseconds(before)))
+        found = readable_items(from_item, due_items(self._table, DUE, to_item_microseconds(before)))
         late = (one for one in found if not one.state.is_end and one.updated_at <= before)
         return tuple(islice(late, limit))
 
@@ -61,10 +61,10 @@ def to_item(utterance: Utterance) -> Item:
         "state": utterance.state.value,
     }
     if utterance.state.is_end:
-        fields["ttl"] = time_to_live(utterance.updated_at + RETENTION)
+        fields["ttl"] = item_time_to_live(utterance.updated_at + RETENTION)
     else:
-        fields["due_list"] = f"{DUE}#{shard_of(utterance.key)}"
-        fields["due_at"] = to_microseconds(utterance.updated_at)
+        fields["due_list"] = f"{DUE}#{item_shard(utterance.key)}"
+        fields["due_at"] = to_item_microseconds(utterance.updated_at)
     return SCHEMA.item(_partition(utterance.channel.target), utterance.key, fields)
 
 
@@ -78,7 +78,7 @@ def put_new_utterance(utterance: Utterance) -> Write:
     return put_item(to_item(utterance), item_absent())
 
 
-def of_turn(table: Table, target: str, turn_id: str) -> list[Item]:
+def utterances_of_turn(table: Table, target: str, turn_id: str) -> list[Item]:
     """What a turn said to a target, as far as it is still kept."""
     return table.beginning(_partition(target), f"{turn_id}#")
 

@@ -5,7 +5,7 @@ import json
 from pynamodb.expressions.operand import Path
 
 from opencrab.adapters.dynamodb.item import Item, Schema
-from opencrab.adapters.dynamodb.money.board import settings_changed
+from opencrab.adapters.dynamodb.money.board import budget_settings_changed
 from opencrab.adapters.dynamodb.table import Cancelled, Table, item_absent, put_item
 from opencrab.domain.errors import Conflict
 from opencrab.domain.models.preferences import Preferences
@@ -29,7 +29,9 @@ class DynamoPreferences:
         saved = StoredPreferences(preferences, version + 1)
         known = Path("version") == version if version else item_absent()
         try:
-            self._table.transact(put_item(to_item(saved), known), settings_changed(saved.version))
+            self._table.transact(
+                put_item(to_item(saved), known), budget_settings_changed(saved.version)
+            )
         except Cancelled:
             raise Conflict(
                 f"the settings were changed concurrently: version {version} is not the newest",

@@ -11,7 +11,12 @@ from datetime import datetime, timedelta
 from pynamodb.expressions.operand import Path
 from pynamodb.expressions.update import Update
 
-from opencrab.adapters.dynamodb.item import Fields, Schema, from_microseconds, to_microseconds
+from opencrab.adapters.dynamodb.item import (
+    Fields,
+    Schema,
+    from_item_microseconds,
+    to_item_microseconds,
+)
 from opencrab.adapters.dynamodb.table import Table, Write, attribute_changes, update_item
 from opencrab.domain.models.health import BreakerState
 from opencrab.domain.money.budget import INSTALLATION
@@ -67,7 +72,7 @@ class Switchboard:
     def instructed_since(self, since: datetime) -> bool:
         """Whether any session may have been instructed since then."""
         at = self._fields.get("instructed_at")
-        return at is not None and from_microseconds(at) >= since - SKEW
+        return at is not None and from_item_microseconds(at) >= since - SKEW
 
 
 class DynamoSwitches:
@@ -99,7 +104,7 @@ def read_budget_board(table: Table) -> Switchboard:
 
 def instruction_write(at: datetime) -> Write:
     """Note that an instruction was given."""
-    return _noting(instructed_at=to_microseconds(at))
+    return _noting(instructed_at=to_item_microseconds(at))
 
 
 def limits_write(changes: Mapping[str, MicroUsd | None]) -> Write:
@@ -107,12 +112,12 @@ def limits_write(changes: Mapping[str, MicroUsd | None]) -> Write:
     return _noting(**{f"{LIMIT}{name}": limit for name, limit in changes.items()})
 
 
-def settings_changed(version: int) -> Write:
+def budget_settings_changed(version: int) -> Write:
     """Note the newest version of the settings."""
     return _noting(settings_version=version)
 
 
-def scopes_of(agent_id: str) -> tuple[str, str]:
+def budget_scopes_of(agent_id: str) -> tuple[str, str]:
     """Whose switches an agent obeys."""
     return INSTALLATION, agent_id
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pynamodb.expressions.operand import Path
 from pynamodb.expressions.update import Update
 
-from opencrab.adapters.dynamodb.item import Item, Schema, time_to_live
+from opencrab.adapters.dynamodb.item import Item, Schema, item_time_to_live
 from opencrab.adapters.dynamodb.money.board import limits_write, read_budget_board
 from opencrab.adapters.dynamodb.table import Table, Write, update_item
 from opencrab.domain.errors import Exhausted
@@ -44,7 +44,7 @@ def refused_draw_error(draw: BudgetDraw, stored: Item | None) -> Exhausted:
 
 def budget_draw_write(draw: BudgetDraw, at: datetime) -> Write:
     """Change one day's budget; raises Exhausted when the draw alone is over the limit."""
-    values = {"schema": SCHEMA.version, "ttl": time_to_live(at.astimezone(UTC) + LIFE)}
+    values = {"schema": SCHEMA.version, "ttl": item_time_to_live(at.astimezone(UTC) + LIFE)}
     change = Update(*(Path(name).set(value) for name, value in values.items()))
     change.add_action(Path("drawn").add(draw.micro_usd))
     limit = draw.limit_micro_usd

@@ -17,7 +17,7 @@ from opencrab.adapters.dynamodb.usage import counters as tallies
 from opencrab.adapters.dynamodb.usage import ledger
 from opencrab.domain.errors import Stopped, Superseded
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
-from opencrab.ports.documents import stale_write
+from opencrab.ports.documents import stale_document_error
 from opencrab.ports.turn.journal import TurnChange
 
 HEADER = 0
@@ -58,7 +58,7 @@ class Writes:
                 raise budgets.refused_draw_error(draw, refusal.failed[place])
         for fact, place in zip(self._change.facts, self.facts, strict=True):
             if place in refusal.failed:
-                raise stale_write(fact)
+                raise stale_document_error(fact)
         # Where the counter was guessed wrong, lines meet those of others: then their refusal says
         # nothing of this change, and neither does that of a record beside it (ADR 0010).
         wrong = refusal.failed.keys() | refusal.unknown
@@ -103,7 +103,8 @@ class Writes:
         if self._known is not None and self.grown is not None:
             yield sessions.session_update(self._known, self.grown)
             yield from map(
-                line_items.put_new_line, line_items.number_lines(change.lines, self._known.lines)
+                line_items.put_new_line,
+                line_items.number_session_lines(change.lines, self._known.lines),
             )
         yield from self._new(at)
 

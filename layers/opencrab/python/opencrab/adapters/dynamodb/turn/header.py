@@ -10,11 +10,11 @@ from pynamodb.expressions.operand import Path
 from opencrab.adapters.dynamodb.item import (
     Item,
     Schema,
-    from_microseconds,
-    shard_of,
-    time_to_live,
-    to_microseconds,
-    with_defaults,
+    from_item_microseconds,
+    item_shard,
+    item_time_to_live,
+    item_with_defaults,
+    to_item_microseconds,
 )
 from opencrab.adapters.dynamodb.table import (
     ConditionFailed,
@@ -28,7 +28,7 @@ from opencrab.adapters.dynamodb.table import (
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 
-SCHEMA = Schema("turn", (with_defaults, with_defaults))
+SCHEMA = Schema("turn", (item_with_defaults, item_with_defaults))
 RETENTION = timedelta(days=35)
 DUE = "turn"
 HEADER = "H"
@@ -58,7 +58,7 @@ def to_item(turn: Turn) -> Item:
             fields[name] = _text(fields[name])
     for name in _TIMES:
         at: datetime | None = getattr(turn, name)
-        fields[name] = None if at is None else to_microseconds(at)
+        fields[name] = None if at is None else to_item_microseconds(at)
     return SCHEMA.item(turn_partition(turn.id), HEADER, fields | _index(turn) | _expiry(turn))
 
 
@@ -71,7 +71,7 @@ def from_item(item: Item) -> Turn:
             known[name] = json.loads(known[name])
     for name in _TIMES:
         if name in known:
-            known[name] = from_microseconds(known[name])
+            known[name] = from_item_microseconds(known[name])
     return Turn(id=fields["pk"].removeprefix("TURN#"), **known)
 
 
@@ -90,7 +90,7 @@ def claim_turn(
     change = attribute_changes(
         {
             "status": TurnStatus.RUNNING.value,
-            "lease_until": to_microseconds(lease_until),
+            "lease_until": to_item_microseconds(lease_until),
             "receipt": receipt,
             **_due(turn_id, lease_until),
         }
@@ -130,7 +130,7 @@ def turn_header_replacement(turn: Turn, stored: Turn) -> Write:
 def unchanged_condition(stored: Turn) -> Condition:
     """The condition that nobody changed a header since it was read."""
     path, lease = Path("lease_until"), stored.lease_until
-    as_leased = path.does_not_exist() if lease is None else path == to_microseconds(lease)
+    as_leased = path.does_not_exist() if lease is None else path == to_item_microseconds(lease)
     owned = _same_state_condition(stored.epoch, stored.sequence, stored.status)
     return all_conditions(owned, _stopped_as(stored.stop), as_leased)
 
@@ -148,13 +148,13 @@ def missing_turn_error(turn_id: str) -> NotFound:
     return NotFound(f"there is no turn {turn_id!r}")
 
 
-def sweep_time(moment: datetime) -> int:
+def turn_sweep_time(moment: datetime) -> int:
     """The time at which the sweep begins to look for a turn whose lease ends at a moment."""
-    at = to_microseconds(moment)
+    at = to_item_microseconds(moment)
     return at - at % _COARSE
 
 
-def is_alive(turn: Turn) -> bool:
+def is_turn_alive(turn: Turn) -> bool:
     """Whether a turn waits for a worker, or has one."""
     return turn.status in _ALIVE
 
@@ -177,7 +177,7 @@ def _stopped_as(stop: Stop | None) -> Condition:
 
 
 def _index(turn: Turn) -> dict[str, Any]:
-    if not is_alive(turn) or turn.lease_until is None:
+    if not is_turn_alive(turn) or turn.lease_until is None:
         return {}
     return _due(turn.id, turn.lease_until)
 
@@ -188,11 +188,11 @@ def _due(turn_id: str, lease_until: datetime) -> dict[str, Any]:
     Coarse and early, because a new place costs two writes of the index: leases move with every
     change, this place seldom. Who finds a turn here reads its true lease.
     """
-    return {"due_list": f"{DUE}#{shard_of(turn_id)}", "due_at": sweep_time(lease_until)}
+    return {"due_list": f"{DUE}#{item_shard(turn_id)}", "due_at": turn_sweep_time(lease_until)}
 
 
 def _expiry(turn: Turn) -> dict[str, Any]:
-    return {} if turn.ended_at is None else {"ttl": time_to_live(turn.ended_at + RETENTION)}
+    return {} if turn.ended_at is None else {"ttl": item_time_to_live(turn.ended_at + RETENTION)}
 
 
 def _text(value: object) -> str:

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from opencrab.adapters.dynamodb.item import Item, Schema, time_to_live, to_attribute
+from opencrab.adapters.dynamodb.item import Item, Schema, item_time_to_live, to_attribute
 from opencrab.adapters.dynamodb.table import Table, Write, delete_item, item_absent, put_item
 from opencrab.adapters.dynamodb.turn.message import MARK
 from opencrab.adapters.dynamodb.turn.message import message_partition as marker
@@ -14,7 +14,7 @@ LIFE = timedelta(days=35)
 
 def put_new_instruction(instruction: Instruction) -> tuple[Write, Write]:
     """Put an instruction and the marker by which its repeat is known; neither may be there yet."""
-    body = {"body": instruction.model_dump_json(), "ttl": time_to_live(instruction.at + LIFE)}
+    body = {"body": instruction.model_dump_json(), "ttl": item_time_to_live(instruction.at + LIFE)}
     item = SCHEMA.item(_partition(instruction.session_id), _sort_key(instruction.line), body)
     return put_item(SCHEMA.item(marker(instruction.id), MARK, body), item_absent()), put_item(item)
 

@@ -13,7 +13,7 @@ from opencrab.adapters.dynamodb.conversation import line as line_items
 from opencrab.adapters.dynamodb.conversation import session as sessions
 from opencrab.adapters.dynamodb.conversation.recent_lines import LineCache, newest_lines
 from opencrab.adapters.dynamodb.conversation.session import CountedSession, SessionCache
-from opencrab.adapters.dynamodb.item import to_microseconds
+from opencrab.adapters.dynamodb.item import to_item_microseconds
 from opencrab.adapters.dynamodb.listing import due_items, readable_items
 from opencrab.adapters.dynamodb.money import board as switches
 from opencrab.adapters.dynamodb.table import (
@@ -36,7 +36,7 @@ from opencrab.domain.document import Document
 from opencrab.domain.errors import Conflict, NotFound, Unavailable
 from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest, Record
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
-from opencrab.ports.documents import stale_write
+from opencrab.ports.documents import stale_document_error
 from opencrab.ports.turn.journal import AdmittedMessage, RecordedTurn, StepBoundary, TurnChange
 
 OnTurn = Callable[[Turn], None]
@@ -67,7 +67,7 @@ class DynamoJournal:
         for _ in range(sessions.ATTEMPTS):
             if known.session.status is SessionStatus.ENDED:
                 return self._admitted_before(admission)
-            (placed,) = line_items.number_lines((admission.line,), known.lines)
+            (placed,) = line_items.number_session_lines((admission.line,), known.lines)
             turns = tuple(
                 one.replaced(trigger_line=placed.sequence, group=placed.group)
                 for one in admission.turns
@@ -146,7 +146,7 @@ class DynamoJournal:
         if board.instructed_since(turn.created_at):
             told = inbox.instructions_after(self._table, turn.session_id, turn.trigger_line)
         return StepBoundary(
-            frozen=board.frozen(*switches.scopes_of(turn.agent_id)),
+            frozen=board.frozen(*switches.budget_scopes_of(turn.agent_id)),
             instructions=told,
             limits=board.limits(),
             health=board.health(),
@@ -157,7 +157,7 @@ class DynamoJournal:
         session_id = instruction.session_id
         known = self._known(session_id)
         for _ in range(sessions.ATTEMPTS):
-            (placed,) = line_items.number_lines((line,), known.lines)
+            (placed,) = line_items.number_session_lines((line,), known.lines)
             given = instruction.replaced(line=placed.sequence)
             marker, item = inbox.put_new_instruction(given)
             if known.session.status is SessionStatus.ENDED:
@@ -215,7 +215,7 @@ class DynamoJournal:
                 )
             except Cancelled as refusal:
                 if HEADER not in refusal.failed and min(refusal.failed) <= len(facts):
-                    raise stale_write(facts[min(refusal.failed) - 1]) from None
+                    raise stale_document_error(facts[min(refusal.failed) - 1]) from None
                 continue
             return queued
         raise _busy(turn_id)
@@ -237,13 +237,13 @@ class DynamoJournal:
 
     def overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
         lapsed: list[tuple[datetime, Turn]] = []
-        at = to_microseconds(now)
+        at = to_item_microseconds(now)
         for turn in readable_items(headers.from_item, due_items(self._table, headers.DUE, at)):
             until = turn.lease_until
-            if until is None or until > now or not headers.is_alive(turn):
+            if until is None or until > now or not headers.is_turn_alive(turn):
                 continue
             # They come in coarse order: whoever shares the last one's place may be older.
-            if len(lapsed) >= limit and headers.sweep_time(until) > headers.sweep_time(
+            if len(lapsed) >= limit and headers.turn_sweep_time(until) > headers.turn_sweep_time(
                 lapsed[-1][0]
             ):
                 break

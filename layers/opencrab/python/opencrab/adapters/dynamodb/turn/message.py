@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from opencrab.adapters.dynamodb.item import Item, Schema, time_to_live
+from opencrab.adapters.dynamodb.item import Item, Schema, item_time_to_live
 from opencrab.adapters.dynamodb.table import Write, item_absent, put_item
 from opencrab.domain.errors import Conflict
 from opencrab.ports.turn.journal import AdmittedMessage
@@ -17,7 +17,7 @@ def put_new_message_marker(admission: AdmittedMessage) -> Write:
     fields = {
         "body_hash": admission.body_hash,
         "turns": [turn.id for turn in admission.turns],
-        "ttl": time_to_live(admission.line.at + RETENTION),
+        "ttl": item_time_to_live(admission.line.at + RETENTION),
     }
     return put_item(
         SCHEMA.item(message_partition(admission.message_id), MARK, fields), item_absent()

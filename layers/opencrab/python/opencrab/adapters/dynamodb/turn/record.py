@@ -4,13 +4,13 @@ from datetime import datetime, timedelta
 
 from pydantic import ConfigDict, TypeAdapter
 
-from opencrab.adapters.dynamodb.item import Item, Schema, time_to_live, with_defaults
+from opencrab.adapters.dynamodb.item import Item, Schema, item_time_to_live, item_with_defaults
 from opencrab.adapters.dynamodb.table import Table, Write, item_absent, put_item
 from opencrab.adapters.dynamodb.turn.header import turn_partition
 from opencrab.domain.turn.action import MemoriesFound
 from opencrab.domain.turn.record import CallResult, ModelIntent, Record, turn_record_key
 
-SCHEMA = Schema("record", (with_defaults, with_defaults, with_defaults))
+SCHEMA = Schema("record", (item_with_defaults, item_with_defaults, item_with_defaults))
 BEFORE = SCHEMA.version - 1
 """The version of a record in which nothing is new: code of the last release reads it."""
 
@@ -33,7 +33,7 @@ def to_item(turn_id: str, record: Record, at: datetime) -> Item:
     fields = {
         "schema": SCHEMA.version if newest else BEFORE,
         "body": record.model_dump_json(exclude=None if newest else _ADDED),
-        "ttl": time_to_live(at + LIFE),
+        "ttl": item_time_to_live(at + LIFE),
     }
     return SCHEMA.item(turn_partition(turn_id), turn_record_key(record), fields)
 

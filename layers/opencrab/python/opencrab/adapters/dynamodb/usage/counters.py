@@ -12,16 +12,16 @@ from datetime import UTC, datetime
 from pynamodb.expressions.operand import Path
 from pynamodb.expressions.update import Update
 
-from opencrab.adapters.dynamodb.item import Fields, Item, Schema, shard_of, time_to_live
+from opencrab.adapters.dynamodb.item import Fields, Item, Schema, item_shard, item_time_to_live
 from opencrab.adapters.dynamodb.table import Table, Write, put_item, update_item
 from opencrab.domain.usage.counters import (
     ACTIVE_KEPT,
     KEPT,
     CounterCell,
     DailyTally,
-    merge_tallies,
-    tally_day,
+    merge_usage_tallies,
     tally_of_call,
+    usage_tally_day,
 )
 from opencrab.domain.usage.ledger import UsageRow
 
@@ -45,7 +45,7 @@ class DynamoTallies:
 
     def between(self, agent_id: str, first: str, last: str) -> tuple[DailyTally, ...]:
         items = self._table.query(_partition(agent_id), f"{first}#", f"{last}$")
-        return merge_tallies(map(from_item, items))
+        return merge_usage_tallies(map(from_item, items))
 
     def active(self, day: str, *, after: str = "", limit: int = 100) -> tuple[str, ...]:
         # One more, because the bound itself does not count and a query would count it.
@@ -56,10 +56,10 @@ class DynamoTallies:
 
 def usage_counter_writes(rows: tuple[UsageRow, ...], at: datetime, seen: Seen) -> Iterator[Write]:
     """The writes that count the calls of one transaction; `seen` is what needs no telling."""
-    for tally in merge_tallies(map(tally_of_call, rows)):
-        yield _tally_update(tally, shard_of(rows[0].turn_id, SHARDS), at)
-    for agent_id, day in sorted({(row.agent_id, tally_day(row.at)) for row in rows} - seen):
-        fields = {"ttl": time_to_live(at.astimezone(UTC) + ACTIVE_KEPT)}
+    for tally in merge_usage_tallies(map(tally_of_call, rows)):
+        yield _tally_update(tally, item_shard(rows[0].turn_id, SHARDS), at)
+    for agent_id, day in sorted({(row.agent_id, usage_tally_day(row.at)) for row in rows} - seen):
+        fields = {"ttl": item_time_to_live(at.astimezone(UTC) + ACTIVE_KEPT)}
         yield put_item(ACTIVE.item(f"ACTIVE#{day}", agent_id, fields))
 
 
@@ -67,7 +67,7 @@ def note_active_agent(rows: tuple[UsageRow, ...], seen: Seen) -> None:
     """Remember that an agent was told to be active."""
     if len(seen) >= _MOST_SEEN:
         seen.clear()
-    seen.update((row.agent_id, tally_day(row.at)) for row in rows)
+    seen.update((row.agent_id, usage_tally_day(row.at)) for row in rows)
 
 
 def from_item(item: Item) -> DailyTally:
@@ -101,7 +101,7 @@ def _tally_update(tally: DailyTally, place: int, at: datetime) -> Write:
     values = {
         "schema": SCHEMA.version,
         "cell": cell.model_dump_json(),
-        "ttl": time_to_live(at.astimezone(UTC) + KEPT),
+        "ttl": item_time_to_live(at.astimezone(UTC) + KEPT),
     }
     change = Update(*(Path(name).set(value) for name, value in values.items()))
     for name, count in tally.counts.items():

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from pynamodb.expressions.operand import Path
 
-from opencrab.adapters.dynamodb.agent import created_at
+from opencrab.adapters.dynamodb.agent import agent_item_created_at
 from opencrab.adapters.dynamodb.item import Item, Schema
 from opencrab.adapters.dynamodb.table import ConditionFailed, Table, Write, item_absent, put_item
 from opencrab.domain.errors import NotFound, Unavailable
@@ -129,7 +129,7 @@ class DynamoUsage:
         """The first month to look into; of one month alone nobody need ask when the agent began."""
         if newest <= asked:
             return asked
-        created = created_at(self._table, agent_id)
+        created = agent_item_created_at(self._table, agent_id)
         return max(asked, _number(BEGINNING if created is None else created - _SKEW))
 
 

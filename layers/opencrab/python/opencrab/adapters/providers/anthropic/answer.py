@@ -2,19 +2,19 @@
 
 from typing import Any
 
-from opencrab.adapters.providers.anthropic.error import told_failure
-from opencrab.adapters.providers.anthropic.replay import replayed_blocks, wire_name
+from opencrab.adapters.providers.anthropic.error import anthropic_stream_error
+from opencrab.adapters.providers.anthropic.replay import anthropic_tool_name, replayed_blocks
 from opencrab.adapters.providers.wire.lenient import (
     as_label,
     as_list,
     as_mapping,
     as_token_count,
-    is_unsure,
-    json_excerpt,
-    raw_arguments,
-    read_arguments,
+    is_unsure_refusal,
+    raw_tool_arguments,
+    read_tool_arguments,
+    reply_json_excerpt,
 )
-from opencrab.adapters.providers.wire.text import repair_text, sort_blocks
+from opencrab.adapters.providers.wire.text import repair_text, sort_content_blocks
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -25,7 +25,7 @@ _REFUSED = "refusal"
 _FULL = "model_context_window_exceeded"
 
 
-def from_wire(body: Any, party: ErrorParty) -> ModelAnswer:
+def anthropic_answer(body: Any, party: ErrorParty) -> ModelAnswer:
     """The answer that a message carries.
 
     Lenient wherever servers are known to be careless; raises ModelCallFailed when the body holds an
@@ -34,7 +34,7 @@ def from_wire(body: Any, party: ErrorParty) -> ModelAnswer:
     blocks = _blocks(body, party)
     finish = as_label(body.get("stop_reason"))
     usage = _usage(as_mapping(body.get("usage")))
-    words = sort_blocks(repair_text(_join_blocks(blocks, "text", "")))
+    words = sort_content_blocks(repair_text(_join_blocks(blocks, "text", "")))
     calls = () if finish == _REFUSED else _calls(blocks, cut=finish == _CUT)
     if finish == _FULL:
         raise _full(party, usage)
@@ -50,22 +50,24 @@ def from_wire(body: Any, party: ErrorParty) -> ModelAnswer:
         model=as_label(body.get("model")),
         finish=finish,
         usage=usage,
-        replay=replayed_blocks(blocks, wire_name(party.model)) if calls else None,
+        replay=replayed_blocks(blocks, anthropic_tool_name(party.model)) if calls else None,
     )
 
 
 def _blocks(body: Any, party: ErrorParty) -> list[dict[str, Any]]:
     """The blocks of a message, unless the body is an error in disguise."""
     if not isinstance(body, dict):
-        problem = f"the answer is not a JSON object: {json_excerpt(body)}"
+        problem = f"the answer is not a JSON object: {reply_json_excerpt(body)}"
         raise ModelCallFailed(problem, Fault.NONSENSE)
     if body.get("error") or body.get("type") == "error":
-        raise told_failure(body, party)
+        raise anthropic_stream_error(body, party)
     content = body.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     if not isinstance(content, list):
-        raise ModelCallFailed(f"the answer has no content: {json_excerpt(body)}", Fault.NONSENSE)
+        raise ModelCallFailed(
+            f"the answer has no content: {reply_json_excerpt(body)}", Fault.NONSENSE
+        )
     return [as_mapping(block) for block in as_list(content)]
 
 
@@ -88,8 +90,8 @@ def _calls(blocks: list[dict[str, Any]], *, cut: bool) -> tuple[ActionCall, ...]
 def _call(call_id: str, use: dict[str, Any], *, cut: bool) -> ActionCall:
     """A call; what came of one that was cut is no argument, however whole it looks."""
     arguments = use.get("input")
-    readable = None if cut and is_unsure(arguments) else read_arguments(arguments)
-    kept = "" if readable is not None else raw_arguments(arguments)
+    readable = None if cut and is_unsure_refusal(arguments) else read_tool_arguments(arguments)
+    kept = "" if readable is not None else raw_tool_arguments(arguments)
     return ActionCall(id=call_id, name=as_label(use.get("name")), arguments=readable, raw=kept)
 
 

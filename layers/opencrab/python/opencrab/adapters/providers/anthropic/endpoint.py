@@ -5,9 +5,9 @@ The version of the format is pinned on purpose: docs/adr/0013 says which, and wh
 
 from typing import Any, NoReturn
 
-from opencrab.adapters.providers.anthropic.answer import from_wire
+from opencrab.adapters.providers.anthropic.answer import anthropic_answer
 from opencrab.adapters.providers.anthropic.error import anthropic_error
-from opencrab.adapters.providers.anthropic.request import to_wire
+from opencrab.adapters.providers.anthropic.request import anthropic_request
 from opencrab.adapters.providers.anthropic.stream import AnthropicAssembly
 from opencrab.adapters.providers.wire.lenient import as_label, as_list, as_mapping
 from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing
@@ -24,8 +24,8 @@ class AnthropicWire:
     """A Wire for Anthropic; a base URL may end with /v1 or lie above it."""
 
     framing: Framing = "sse"
-    to_wire = staticmethod(to_wire)
-    from_wire = staticmethod(from_wire)
+    to_wire = staticmethod(anthropic_request)
+    from_wire = staticmethod(anthropic_answer)
     assembly = AnthropicAssembly
     failure = staticmethod(anthropic_error)
 

@@ -4,13 +4,13 @@ from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire import refusal
-from opencrab.adapters.providers.wire.lenient import as_mapping, retry_after, retry_hint
+from opencrab.adapters.providers.wire.lenient import as_mapping, provider_retry_after, retry_hint
 from opencrab.adapters.providers.wire.refusal import (
-    billed_by,
-    body_in,
-    by_status,
-    key_place,
+    provider_key_place,
     redirect_refusal,
+    refusal_billed_by,
+    refusal_body,
+    refusal_by_status,
 )
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -68,15 +68,17 @@ def anthropic_error(reply: Reply, party: ErrorParty) -> ModelCallFailed:
         return moved
     return _provider_error(
         reply.status,
-        body_in(reply),
+        refusal_body(reply),
         party,
         final=reply.headers.get("x-should-retry", "").strip().lower() == "false",
-        wait=retry_after(reply.headers),
-        billed=billed_by(reply.status),
+        wait=provider_retry_after(reply.headers),
+        billed=refusal_billed_by(reply.status),
     )
 
 
-def told_failure(body: Any, party: ErrorParty, *, billed: bool | None = None) -> ModelCallFailed:
+def anthropic_stream_error(
+    body: Any, party: ErrorParty, *, billed: bool | None = None
+) -> ModelCallFailed:
     """The error that a body or an event holds although its status is 200."""
     return _provider_error(
         _own_status(as_mapping(as_mapping(body).get("error"))), body, party, billed=billed
@@ -114,12 +116,12 @@ def _provider_error(
 
 def _fault(status: int, marks: str, *, final: bool) -> Fault:
     if status >= _SERVER:
-        return by_status(status)
+        return refusal_by_status(status)
     if any(mark in marks for mark in _UNPAID):
         return Fault.QUOTA_SPENT
     if any(mark in marks for mark in _TOO_LONG):
         return Fault.TOO_LONG
-    fault = by_status(status)
+    fault = refusal_by_status(status)
     return Fault.QUOTA_SPENT if final and fault is Fault.RATE_LIMITED else fault
 
 
@@ -131,7 +133,7 @@ def _advice(
     names = {
         "name": party.provider,
         "model": party.model or "the model",
-        "where": key_place(party),
+        "where": provider_key_place(party),
         "status": status,
         "retry": retry_hint(wait),
     }

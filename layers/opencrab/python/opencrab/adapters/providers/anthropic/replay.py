@@ -16,12 +16,12 @@ _APPEND_ONLY = re.compile(r"claude-[a-z]+-(?:5-[1-9]|[6-9]|\d\d)(?!\d)")
 _FIELDS = {"thinking": ("thinking", "signature"), "redacted_thinking": ("data",)}
 
 
-def wire_name(model: str) -> str:
+def anthropic_tool_name(model: str) -> str:
     """A model's name as Anthropic writes it: claude-opus-4.6 is claude-opus-4-6 there."""
     return _DOT.sub("-", model) if model.startswith("claude") else model
 
 
-def is_append_only(model: str) -> bool:
+def is_append_only_history(model: str) -> bool:
     """Whether a model refuses thoughts before which anything has changed, and forced calls.
 
     So do all from Fable 5.1 on; since our last turn changes from call to call, their thoughts
@@ -33,7 +33,7 @@ def is_append_only(model: str) -> bool:
 def replayed_blocks(blocks: list[dict[str, Any]], model: str) -> dict[str, Any] | None:
     """What to keep of an answer's blocks for the same model; None when there are no thoughts."""
     kept = [part for part in map(_replayable_part, blocks) if part is not None]
-    if is_append_only(model) or not any(part["type"] in _FIELDS for part in kept):
+    if is_append_only_history(model) or not any(part["type"] in _FIELDS for part in kept):
         return None
     return {"vendor": "anthropic", "model": model, "blocks": kept}
 

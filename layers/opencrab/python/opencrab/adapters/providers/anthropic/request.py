@@ -8,7 +8,11 @@ import json
 import re
 from typing import Any
 
-from opencrab.adapters.providers.anthropic.replay import is_append_only, replay_blocks, wire_name
+from opencrab.adapters.providers.anthropic.replay import (
+    anthropic_tool_name,
+    is_append_only_history,
+    replay_blocks,
+)
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.record import ActionCall
 from opencrab.ports.models.model import (
@@ -35,9 +39,9 @@ _NOTHING = "…"
 _NO_RESULT = "no result is known"
 
 
-def to_wire(request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
+def anthropic_request(request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
     """The body as a value, in the order in which it is cached; the longer marks come first."""
-    model = wire_name(request.model)
+    model = anthropic_tool_name(request.model)
     tools = [_tool(action) for action in request.actions] if info.functions else []
     body: dict[str, Any] = {"model": model, "max_tokens": request.max_output_tokens}
     if stream:
@@ -45,7 +49,7 @@ def to_wire(request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str,
     if tools:
         tools[-1]["cache_control"] = _LONG
         body["tools"] = tools
-        if request.require_action and not is_append_only(model):
+        if request.require_action and not is_append_only_history(model):
             body["tool_choice"] = {"type": "any"}
     if request.system.strip():
         body["system"] = [{"type": "text", "text": request.system, "cache_control": _LONG}]

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from opencrab.adapters.providers.anthropic.error import told_failure
-from opencrab.adapters.providers.wire.lenient import as_mapping, as_token_count, parse_json_body
+from opencrab.adapters.providers.anthropic.error import anthropic_stream_error
+from opencrab.adapters.providers.wire.lenient import as_mapping, as_token_count, parse_provider_json
 from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
 
 _DELTAS = {
@@ -62,12 +62,12 @@ class AnthropicAssembly:
         """Take one event; the counts of an opening are on the bill, but not all that will be."""
         if self._ended or not event.data.strip():
             return
-        data = as_mapping(parse_json_body(event.data.encode("utf-8", "replace")))
+        data = as_mapping(parse_provider_json(event.data.encode("utf-8", "replace")))
         if not (data.get("error") or data.get("type") == "error"):
             self._take(data.get("type") or event.name, data)
         elif not self._stopped:
             counted = any(map(as_token_count, self._usage.values()))
-            raise told_failure(data, self._party, billed=self._began or counted or None)
+            raise anthropic_stream_error(data, self._party, billed=self._began or counted or None)
 
     def _take(self, kind: Any, data: dict[str, Any]) -> None:
         match kind:

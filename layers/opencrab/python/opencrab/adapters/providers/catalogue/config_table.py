@@ -19,7 +19,7 @@ def table_at(value: Any, place: str) -> Mapping[str, Any]:
     return value
 
 
-def check_keys(table: Mapping[str, Any], known: AbstractSet[str], place: str) -> None:
+def check_config_keys(table: Mapping[str, Any], known: AbstractSet[str], place: str) -> None:
     """Refuse a key that has no meaning: it is a misspelt one."""
     for key in table:
         if key not in known:
@@ -30,7 +30,7 @@ def check_keys(table: Mapping[str, Any], known: AbstractSet[str], place: str) ->
             )
 
 
-def text_in(table: Mapping[str, Any], key: str, place: str) -> str:
+def config_text(table: Mapping[str, Any], key: str, place: str) -> str:
     """A text without the spaces around it; empty when there is none."""
     text = table.get(key, "")
     if not isinstance(text, str):
@@ -42,7 +42,7 @@ def text_in(table: Mapping[str, Any], key: str, place: str) -> str:
     return text.strip()
 
 
-def texts_in(table: Mapping[str, Any], key: str, place: str) -> tuple[str, ...]:
+def config_texts(table: Mapping[str, Any], key: str, place: str) -> tuple[str, ...]:
     """A list of names."""
     texts = table.get(key, ())
     if not isinstance(texts, list | tuple) or not all(isinstance(each, str) for each in texts):
@@ -54,7 +54,7 @@ def texts_in(table: Mapping[str, Any], key: str, place: str) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def flag_in(table: Mapping[str, Any], key: str, place: str) -> bool | None:
+def config_flag(table: Mapping[str, Any], key: str, place: str) -> bool | None:
     """True or false, also as a variable of the environment says it; None when there is none."""
     given = table.get(key)
     flag = _WORDS.get(given.strip().lower()) if isinstance(given, str) else given
@@ -67,7 +67,7 @@ def flag_in(table: Mapping[str, Any], key: str, place: str) -> bool | None:
     return flag
 
 
-def count_in(
+def config_count(
     table: Mapping[str, Any], key: str, place: str, *, least: int, most: int
 ) -> int | None:
     """A whole number within bounds; None when there is none."""
@@ -83,7 +83,7 @@ def count_in(
     return number
 
 
-def seconds_in(table: Mapping[str, Any], key: str, place: str, *, most: float) -> float | None:
+def config_seconds(table: Mapping[str, Any], key: str, place: str, *, most: float) -> float | None:
     """A time in seconds, also as a variable of the environment says it; None when there is none."""
     given = table.get(key)
     if given in (None, ""):

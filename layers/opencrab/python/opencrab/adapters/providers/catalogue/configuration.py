@@ -8,12 +8,12 @@ from typing import Any, Literal, get_args
 from pydantic import ValidationError
 
 from opencrab.adapters.providers.catalogue.config_table import (
-    check_keys,
-    flag_in,
-    seconds_in,
+    check_config_keys,
+    config_flag,
+    config_seconds,
+    config_text,
+    config_texts,
     table_at,
-    text_in,
-    texts_in,
 )
 from opencrab.adapters.providers.catalogue.model_facts import (
     Family,
@@ -23,7 +23,7 @@ from opencrab.adapters.providers.catalogue.model_facts import (
     own_facts,
     vendor_facts,
 )
-from opencrab.adapters.providers.wire.address import checked_base_url
+from opencrab.adapters.providers.wire.address import checked_provider_base_url
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import CallOptions, Use
 
@@ -144,14 +144,14 @@ def models_settings(
             name,
             table_at(table, f"llm.providers.{name}"),
             absent.get(name, ""),
-            keys.get(name) or key_name(name),
+            keys.get(name) or provider_key_name(name),
         )
         for name, table in table_at(llm.get("providers", {}), "llm.providers").items()
     }
     if stored_key is not None:
         providers = {name: _apply_stored_key(each, stored_key) for name, each in providers.items()}
     selection = table_at(llm.get("self_selection", {}), "llm.self_selection")
-    check_keys(selection, {"enabled", "allowed_aliases"}, "llm.self_selection")
+    check_config_keys(selection, {"enabled", "allowed_aliases"}, "llm.self_selection")
     default = f"{llm.get('default_provider', 'scripted')}:{llm.get('default_model', '')}"
     settings = ModelsSettings(
         default=default,
@@ -161,8 +161,8 @@ def models_settings(
         uses={_use(use, "llm.models"): name for use, name in _references(llm, "models").items()},
         fallback=_chain(llm),
         manners=_manners(table_at(llm.get("uses", {}), "llm.uses")),
-        self_selection=flag_in(selection, "enabled", "llm.self_selection") is not False,
-        selectable=texts_in(selection, "allowed_aliases", "llm.self_selection"),
+        self_selection=config_flag(selection, "enabled", "llm.self_selection") is not False,
+        selectable=config_texts(selection, "allowed_aliases", "llm.self_selection"),
         vendors=vendor_facts(pricing),
         families=family_facts(pricing),
         listing=listing,
@@ -186,7 +186,7 @@ def alias_target(name: str, aliases: Mapping[str, str], place: str) -> str:
     return name
 
 
-def check_target(
+def check_alias_target(
     name: str,
     aliases: Mapping[str, str],
     providers: Mapping[str, ProviderSettings],
@@ -206,7 +206,7 @@ def check_target(
     return found
 
 
-def check_fallback(
+def check_fallback_models(
     fallback: tuple[str, ...],
     aliases: Mapping[str, str],
     providers: Mapping[str, ProviderSettings],
@@ -215,7 +215,7 @@ def check_fallback(
     """Raise Invalid for an entry that is unknown, or that is there twice under whatever names."""
     seen: dict[str, str] = {}
     for name in fallback:
-        found = check_target(name, aliases, providers, place)
+        found = check_alias_target(name, aliases, providers, place)
         if found in seen:
             raise Invalid(
                 f"the fallback lists {found!r} twice, as {seen[found]!r} and as {name!r}",
@@ -228,11 +228,11 @@ def check_fallback(
 def _check_references(settings: ModelsSettings) -> None:
     aliases, providers = settings.aliases, settings.providers
     for alias in aliases:
-        check_target(alias, aliases, providers, f"llm.aliases.{alias}")
+        check_alias_target(alias, aliases, providers, f"llm.aliases.{alias}")
     for use, name in settings.uses.items():
-        check_target(name, aliases, providers, f"llm.models.{use.value}")
-    check_fallback(settings.fallback, aliases, providers)
-    check_target(settings.default, {}, providers, "llm.default_provider")
+        check_alias_target(name, aliases, providers, f"llm.models.{use.value}")
+    check_fallback_models(settings.fallback, aliases, providers)
+    check_alias_target(settings.default, {}, providers, "llm.default_provider")
     for alias in settings.selectable:
         if alias not in aliases:
             raise Invalid(
@@ -246,36 +246,36 @@ def _provider(
     name: str, table: Mapping[str, Any], missing: str, key_variable: str
 ) -> ProviderSettings:
     place = f"llm.providers.{name}"
-    check_keys(table, _PROVIDER_KEYS, place)
+    check_config_keys(table, _PROVIDER_KEYS, place)
     if ":" in name or not name.strip():
         raise Invalid(
             f"{name!r} is not a valid provider name", field=place, cure="use letters and digits"
         )
-    kind = text_in(table, "kind", place) or (name if name in KINDS else "openai")
+    kind = config_text(table, "kind", place) or (name if name in KINDS else "openai")
     if kind not in KINDS:
         raise Invalid(
             f"provider {name!r} has the unknown kind {kind!r}",
             field=f"{place}.kind",
             cure=f"use one of {', '.join(KINDS)}",
         )
-    base_url = text_in(table, "base_url", place)
+    base_url = config_text(table, "base_url", place)
     return ProviderSettings(
         name=name,
         kind=kind,
-        base_url=checked_base_url(base_url, provider=name) if base_url else "",
-        api_key=text_in(table, "api_key", place),
-        default_model=text_in(table, "default_model", place),
-        organization=text_in(table, "organization", place),
-        site_url=text_in(table, "site_url", place),
-        app_name=text_in(table, "app_name", place),
-        key_name=text_in(table, "key_name", place) or key_variable,
+        base_url=checked_provider_base_url(base_url, provider=name) if base_url else "",
+        api_key=config_text(table, "api_key", place),
+        default_model=config_text(table, "default_model", place),
+        organization=config_text(table, "organization", place),
+        site_url=config_text(table, "site_url", place),
+        app_name=config_text(table, "app_name", place),
+        key_name=config_text(table, "key_name", place) or key_variable,
         missing=missing,
-        script=text_in(table, "script", place),
-        api_version=text_in(table, "api_version", place),
-        enabled=flag_in(table, "enabled", place) is not False,
-        private=flag_in(table, "private", place),
-        stream=flag_in(table, "stream", place) is not False,
-        timeout_seconds=seconds_in(table, "timeout_seconds", place, most=LONGEST_SECONDS),
+        script=config_text(table, "script", place),
+        api_version=config_text(table, "api_version", place),
+        enabled=config_flag(table, "enabled", place) is not False,
+        private=config_flag(table, "private", place),
+        stream=config_flag(table, "stream", place) is not False,
+        timeout_seconds=config_seconds(table, "timeout_seconds", place, most=LONGEST_SECONDS),
     )
 
 
@@ -290,7 +290,7 @@ def _apply_stored_key(
     return replace(provider, api_key=key.strip(), missing=missing)
 
 
-def key_name(provider: str) -> str:
+def provider_key_name(provider: str) -> str:
     """The usual name of a provider's key."""
     return f"{re.sub(r'[^A-Z0-9]', '_', provider.upper())}_API_KEY"
 
@@ -306,7 +306,7 @@ def _reference(given: Any, place: str) -> str:
         return given.strip()
     provider = model = None
     if isinstance(given, Mapping):
-        check_keys(given, {"provider", "model"}, place)
+        check_config_keys(given, {"provider", "model"}, place)
         provider, model = given.get("provider"), given.get("model")
     if not isinstance(provider, str) or not isinstance(model, str):
         raise Invalid(
@@ -319,8 +319,8 @@ def _reference(given: Any, place: str) -> str:
 
 def _chain(llm: Mapping[str, Any]) -> tuple[str, ...]:
     table = table_at(llm.get("fallback", {}), "llm.fallback")
-    check_keys(table, {"chain"}, "llm.fallback")
-    return texts_in(table, "chain", "llm.fallback")
+    check_config_keys(table, {"chain"}, "llm.fallback")
+    return config_texts(table, "chain", "llm.fallback")
 
 
 def _manners(tables: Mapping[str, Any]) -> dict[Use, CallOptions]:
@@ -328,7 +328,7 @@ def _manners(tables: Mapping[str, Any]) -> dict[Use, CallOptions]:
     for name, given in tables.items():
         place = f"llm.uses.{name}"
         use, table = _use(name, "llm.uses"), table_at(given, place)
-        check_keys(table, {"temperature", "stop", "timeout_seconds"}, place)
+        check_config_keys(table, {"temperature", "stop", "timeout_seconds"}, place)
         values = {**MANNERS.get(use, CallOptions()).model_dump(), **table}
         try:
             manners[use] = CallOptions(**{**values, "stop": tuple(values["stop"])})

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, cast
 
 from opencrab.adapters.providers.catalogue.configuration import ProviderSettings
 from opencrab.adapters.providers.catalogue.detect import LLAMACPP_URL, OLLAMA_URL, UNNAMED_MODEL
-from opencrab.adapters.providers.catalogue.prices import anthropic_name
+from opencrab.adapters.providers.catalogue.prices import anthropic_model_name
 from opencrab.adapters.providers.transport.exchange import OpenReply, Reply, Transport
-from opencrab.adapters.providers.wire.address import checked_base_url, is_private
+from opencrab.adapters.providers.wire.address import (
+    checked_provider_base_url,
+    is_private_address,
+)
 from opencrab.domain.errors import Invalid
 from opencrab.ports.models.model import ChatModel, Embedder, ModelInfo, ProviderHealth
 
@@ -52,14 +55,14 @@ def missing_provider_setting(provider: ProviderSettings) -> str:
         return "it is disabled"
     if provider.problem:
         return provider.problem
-    if name := missing_key(provider):
+    if name := missing_provider_key(provider):
         return f"{name} is not set"
     if provider.kind != "scripted" and not provider_address(provider):
         return "it has no base_url"
     return ""
 
 
-def missing_key(provider: ProviderSettings) -> str:
+def missing_provider_key(provider: ProviderSettings) -> str:
     """The variable without which the provider cannot work; empty when nothing is missing."""
     if provider.missing or provider.api_key:
         return provider.missing
@@ -78,9 +81,9 @@ def provider_address(provider: ProviderSettings, base_url: str | None = None) ->
     return given or BASE_URLS.get(provider.kind, "")
 
 
-def address_of(provider: ProviderSettings) -> str:
+def address_of_provider(provider: ProviderSettings) -> str:
     """The address below which the wire's paths lie; raises Invalid for an unsafe one."""
-    url = checked_base_url(provider_address(provider), provider=provider.name)
+    url = checked_provider_base_url(provider_address(provider), provider=provider.name)
     if provider.kind == "llamacpp" and not url.endswith("/v1"):
         return f"{url}/v1"
     if provider.kind == "ollama":
@@ -90,16 +93,16 @@ def address_of(provider: ProviderSettings) -> str:
     return url
 
 
-def stays_private(provider: ProviderSettings) -> bool:
+def provider_stays_private(provider: ProviderSettings) -> bool:
     """Whether nothing leaves the owner's machines, as far as the owner or the address says."""
     if provider.private is not None:
         return provider.private
     if provider.kind in LOCAL_KINDS or provider.kind == "openai":
-        return is_private(provider_address(provider))
+        return is_private_address(provider_address(provider))
     return False
 
 
-def costs_nothing(provider: ProviderSettings, model: str) -> bool:
+def provider_costs_nothing(provider: ProviderSettings, model: str) -> bool:
     """Whether a model runs on the owner's own machine, or is one that its vendor gives away.
 
     An Ollama elsewhere is the owner's as well. A server that speaks like OpenAI may be a way to a
@@ -109,7 +112,7 @@ def costs_nothing(provider: ProviderSettings, model: str) -> bool:
         return True
     if provider.kind == "openrouter":
         return model.endswith(":free")
-    if provider.kind in OPENAI_SHAPED and is_private(provider_address(provider)):
+    if provider.kind in OPENAI_SHAPED and is_private_address(provider_address(provider)):
         return provider.kind == "llamacpp" or provider.private is True
     return False
 
@@ -156,7 +159,7 @@ def embedding_model(
     return VendorEmbedder(wire, _endpoint(provider), name, info, _patient(provider, transport))
 
 
-def health_of(
+def provider_health(
     provider: ProviderSettings, transport: Transport, timeout_seconds: float
 ) -> ProviderHealth:
     """Ask a provider for its models."""
@@ -174,14 +177,14 @@ def _wire(provider: ProviderSettings) -> "Wire":
     if provider.kind == "anthropic":
         from opencrab.adapters.providers.anthropic.endpoint import AnthropicWire  # noqa: PLC0415
 
-        return AnthropicWire(address_of(provider))
+        return AnthropicWire(address_of_provider(provider))
     module, name = _WIRES[provider.kind]
     made = getattr(import_module(f"opencrab.adapters.providers.{module}.endpoint"), name)
     return cast("Wire", made())
 
 
 def _wire_name(provider: ProviderSettings, model: str) -> str:
-    return anthropic_name(model) if provider.kind == "anthropic" else model
+    return anthropic_model_name(model) if provider.kind == "anthropic" else model
 
 
 def _endpoint(provider: ProviderSettings) -> "Endpoint":
@@ -189,7 +192,7 @@ def _endpoint(provider: ProviderSettings) -> "Endpoint":
 
     return Endpoint(
         provider=provider.name,
-        base_url=address_of(provider),
+        base_url=address_of_provider(provider),
         api_key=provider.api_key,
         key_name=provider.key_name,
         extra_headers=_own_headers(provider),

@@ -12,15 +12,15 @@ from opencrab.adapters.providers.catalogue.configuration import (
     ModelsSettings,
     ProviderSettings,
     alias_target,
-    check_fallback,
-    check_target,
+    check_alias_target,
+    check_fallback_models,
 )
 from opencrab.adapters.providers.catalogue.connection import (
     DEFAULT_MODELS,
     missing_provider_setting,
     provider_address,
 )
-from opencrab.adapters.providers.wire.address import checked_base_url
+from opencrab.adapters.providers.wire.address import checked_provider_base_url
 from opencrab.domain.access.origin import key_origin_seal, origin_of
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.preferences import Preferences, ProviderChange
@@ -45,12 +45,12 @@ def check_provider_settings(settings: ModelsSettings, preferences: Preferences) 
                 field=f"providers.{name}",
                 cure=f"use one of {', '.join(sorted(providers))}",
             )
-        apply_change(providers[name], change)
+        apply_provider_change(providers[name], change)
     aliases = settings.aliases if preferences.aliases is None else preferences.aliases
     for alias in aliases:
-        check_target(alias, aliases, providers, f"aliases.{alias}")
+        check_alias_target(alias, aliases, providers, f"aliases.{alias}")
     if preferences.fallback is not None:
-        check_fallback(preferences.fallback, aliases, providers, "fallback")
+        check_fallback_models(preferences.fallback, aliases, providers, "fallback")
 
 
 def merge_preferences(settings: ModelsSettings, preferences: Preferences) -> ModelsSettings:
@@ -67,11 +67,11 @@ def merge_preferences(settings: ModelsSettings, preferences: Preferences) -> Mod
     return replace(settings, providers=providers, aliases=aliases, fallback=fallback)
 
 
-def apply_change(provider: ProviderSettings, change: ProviderChange) -> ProviderSettings:
+def apply_provider_change(provider: ProviderSettings, change: ProviderChange) -> ProviderSettings:
     """The provider with what is different about it; raises Invalid for an unsafe address."""
     base_url, missing = provider.base_url, provider.missing
     if change.base_url is not None:
-        base_url = checked_base_url(change.base_url, provider=provider.name)
+        base_url = checked_provider_base_url(change.base_url, provider=provider.name)
         # What else than a key is missing, is the address that is given here.
         missing = missing if missing == provider.key_name else ""
     moved = replace(
@@ -181,7 +181,7 @@ def _has_key(settings: ModelsSettings, name: str) -> bool:
 def _apply_change_safely(provider: ProviderSettings, change: ProviderChange) -> ProviderSettings:
     """As `apply_change`; one with an unsafe address is absent, as its key may go nowhere."""
     try:
-        return apply_change(provider, change)
+        return apply_provider_change(provider, change)
     except Invalid as error:
         log.warning("ignoring provider %r: %s", provider.name, error.message)
         return replace(provider, problem=error.message)
@@ -192,7 +192,7 @@ def _sound(aliases: Mapping[str, str], providers: Mapping[str, ProviderSettings]
     sound = {}
     for alias, name in aliases.items():
         try:
-            check_target(alias, aliases, providers, f"aliases.{alias}")
+            check_alias_target(alias, aliases, providers, f"aliases.{alias}")
         except Invalid as error:
             log.warning("ignoring alias %r: %s", alias, error.message)
             continue

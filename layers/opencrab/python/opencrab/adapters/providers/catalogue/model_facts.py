@@ -11,17 +11,17 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from opencrab.adapters.providers.catalogue.config_table import (
-    check_keys,
-    count_in,
-    flag_in,
+    check_config_keys,
+    config_count,
+    config_flag,
+    config_texts,
     table_at,
-    texts_in,
 )
 from opencrab.adapters.providers.catalogue.prices import (
-    by_normal_name,
-    micro_usd,
     model_spellings,
+    price_micro_usd,
     price_of,
+    prices_by_normal_name,
 )
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.preferences import DatedPrice
@@ -139,11 +139,11 @@ class ModelFacts:
 
     @cached_property
     def _own_by_name(self) -> Mapping[str, ModelSettings]:
-        return by_normal_name(self.models)
+        return prices_by_normal_name(self.models)
 
     @cached_property
     def _dated_by_name(self) -> Mapping[str, DatedPrice]:
-        return by_normal_name(self.dated)
+        return prices_by_normal_name(self.dated)
 
     def _listed(self, tried: tuple[str, ...]) -> ModelSettings:
         document = self.listing()
@@ -194,22 +194,22 @@ def family_facts(pricing: Mapping[str, Any]) -> tuple[Family, ...]:
 
 
 def _family(table: Any, place: str) -> Family:
-    names = texts_in(table_at(table, place), "names", place)
+    names = config_texts(table_at(table, place), "names", place)
     if not names:
         raise Invalid(
             f"[{place}] lists no models", field=f"{place}.names", cure='write names = ["o3*"]'
         )
     facts = {key: value for key, value in table.items() if key not in {"names", "kinds"}}
-    return Family(names, _own(facts, place, _UNDATED), texts_in(table, "kinds", place))
+    return Family(names, _own(facts, place, _UNDATED), config_texts(table, "kinds", place))
 
 
 def listed_facts(entry: Any, place: str, as_of: date) -> ModelSettings:
     """The facts of one line of the exported list."""
     table = table_at(entry, place)
-    check_keys(table, _LISTED, place)
+    check_config_keys(table, _LISTED, place)
     parts = {part: table[part] for part in _PARTS if part in table}
-    context = count_in(table, "context", place, least=1, most=MOST_TOKENS)
-    limit = count_in(table, "max_input_tokens", place, least=1, most=MOST_TOKENS)
+    context = config_count(table, "context", place, least=1, most=MOST_TOKENS)
+    limit = config_count(table, "max_input_tokens", place, least=1, most=MOST_TOKENS)
     dearer = limit is not None and (context is None or limit < context)
     return ModelSettings(
         max_input_tokens=min(filter(None, (context, limit)), default=None),
@@ -223,13 +223,13 @@ def listed_facts(entry: Any, place: str, as_of: date) -> ModelSettings:
 
 def _own(table: Any, place: str, as_of: date) -> ModelSettings:
     table = table_at(table, place)
-    check_keys(table, {*_PARTS, *_NUMBERS, *_ABILITIES, "as_of"}, place)
+    check_config_keys(table, {*_PARTS, *_NUMBERS, *_ABILITIES, "as_of"}, place)
     parts = {part: table[part] for part in _PARTS if part in table}
     values: dict[str, Any] = {
-        name: count_in(table, name, place, least=least, most=MOST_TOKENS)
+        name: config_count(table, name, place, least=least, most=MOST_TOKENS)
         for name, least in _NUMBERS.items()
     }
-    values |= {name: flag_in(table, name, place) for name in _ABILITIES}
+    values |= {name: config_flag(table, name, place) for name in _ABILITIES}
     return ModelSettings(
         **values,
         price=_price(parts, place),
@@ -241,7 +241,7 @@ def _own(table: Any, place: str, as_of: date) -> ModelSettings:
 def _price(parts: Mapping[str, Any], place: str) -> Price | None:
     try:
         for part, usd in parts.items():
-            micro_usd(usd, part)
+            price_micro_usd(usd, part)
         return price_of(parts)
     except ValueError as error:
         raise Invalid(

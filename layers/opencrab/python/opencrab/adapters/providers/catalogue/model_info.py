@@ -7,9 +7,9 @@ from fractions import Fraction
 from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
 from opencrab.adapters.providers.catalogue.connection import (
     LOCAL_KINDS,
-    costs_nothing,
     is_vendors_own,
-    stays_private,
+    provider_costs_nothing,
+    provider_stays_private,
 )
 from opencrab.adapters.providers.catalogue.model_facts import ModelFacts, ModelSettings
 from opencrab.domain.money.budget import FREE, Price
@@ -22,7 +22,7 @@ _NO_CHAT = "its vendor offers it over another interface only, which is not suppo
 _SCRIPTED = "not a language model: it follows a script or simple rules"
 
 
-def known_of(
+def known_model_info(
     settings: ModelsSettings, facts: ModelFacts, provider: ProviderSettings, model: str
 ) -> ModelSettings:
     """What the lists say of a provider's model: of itself, of models named alike, of the vendor."""
@@ -62,7 +62,7 @@ def model_info(provider: ProviderSettings, model: str, known: ModelSettings) -> 
         vision=known.vision is True,
         temperature=known.temperature is not False,
         stop=known.stop is not False,
-        private=stays_private(provider),
+        private=provider_stays_private(provider),
         hidden_tokens=known.hidden_tokens or 0,
         hidden_output_tokens=known.hidden_output_tokens or 0,
         notes=_notes(provider, name, known, price),
@@ -73,7 +73,7 @@ def model_info(provider: ProviderSettings, model: str, known: ModelSettings) -> 
 
 def _price(provider: ProviderSettings, model: str, known: Price | None) -> Price | None:
     if known is None:
-        return FREE if costs_nothing(provider, model) else None
+        return FREE if provider_costs_nothing(provider, model) else None
     return _with_cache(known) if provider.kind == "anthropic" else known
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from opencrab.adapters.providers.transport.exchange import Transport
-from opencrab.adapters.providers.wire.address import checked_base_url
+from opencrab.adapters.providers.wire.address import checked_provider_base_url
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.models.fault import ModelCallFailed
 from opencrab.domain.models.preferences import PRICES, DatedPrice
@@ -82,13 +82,13 @@ def price_of(parts: Mapping[str, Any]) -> Price | None:
 
     None unless input and output are there. Raises ValueError naming the part that cannot be.
     """
-    micro = {part: micro_usd(usd, part) for part, usd in parts.items() if usd is not None}
+    micro = {part: price_micro_usd(usd, part) for part, usd in parts.items() if usd is not None}
     if "input" not in micro or "output" not in micro:
         return None
     return Price(**{f"{part}_per_million": amount for part, amount in micro.items()})
 
 
-def micro_usd(usd: Any, part: str) -> int:
+def price_micro_usd(usd: Any, part: str) -> int:
     """US dollars as whole micro-dollars; raises ValueError for what is no price."""
     try:
         amount = Decimal("NaN") if isinstance(usd, bool) else Decimal(str(usd))
@@ -100,7 +100,7 @@ def micro_usd(usd: Any, part: str) -> int:
     return int((amount * _MICRO_USD).to_integral_value(ROUND_CEILING))
 
 
-def read_list(document: Any, today: date) -> dict[str, PriceEntry]:
+def read_price_list(document: Any, today: date) -> dict[str, PriceEntry]:
     """The chat and embedding models of a list by `provider:model`, sorted; nonsense is left out."""
     found = {}
     for provider in _objects(document):
@@ -132,7 +132,7 @@ def newest_prices(
     Raises Invalid for an unsafe address and Unavailable when there is no list, or one in another
     unit.
     """
-    listed = by_normal_name(read_list(_fetch_price_list(transport, url), today))
+    listed = prices_by_normal_name(read_price_list(_fetch_price_list(transport, url), today))
     if not listed:
         raise Unavailable(
             f"the price list at {url!r} contains no models", cure="correct prices_url in [llm]"
@@ -169,17 +169,17 @@ def model_spellings(name: str) -> tuple[str, ...]:
 def normal_model_name(name: str) -> str:
     """The one spelling of a `provider:model` under which all lists are searched."""
     provider, _, model = name.partition(":")
-    return f"{provider}:{anthropic_name(model)}" if model.startswith(_CLAUDE) else name
+    return f"{provider}:{anthropic_model_name(model)}" if model.startswith(_CLAUDE) else name
 
 
-def by_normal_name(entries: Mapping[str, T]) -> dict[str, T]:
+def prices_by_normal_name(entries: Mapping[str, T]) -> dict[str, T]:
     """Entries by the one spelling of their names; one that is written so itself goes first."""
     return {normal_model_name(name): entry for name, entry in entries.items()} | {
         name: entry for name, entry in entries.items() if normal_model_name(name) == name
     }
 
 
-def anthropic_name(model: str) -> str:
+def anthropic_model_name(model: str) -> str:
     """The name that Anthropic's API knows, for one with a dot in its version."""
     return re.sub(r"(?<=\d)\.(?=\d)", "-", model)
 
@@ -200,7 +200,7 @@ def _find(listed: Mapping[str, PriceEntry], name: str) -> PriceEntry | None:
 
 
 def _fetch_price_list(transport: Transport, url: str) -> Any:
-    parts = urlsplit(checked_base_url(url, provider="prices_url"))
+    parts = urlsplit(checked_provider_base_url(url, provider="prices_url"))
     if parts.scheme != "https":
         raise Invalid(
             "prices_url must begin with https://",

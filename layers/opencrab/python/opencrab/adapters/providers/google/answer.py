@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from opencrab.adapters.providers.google.error import failure_of
+from opencrab.adapters.providers.google.error import google_error_of_body
 from opencrab.adapters.providers.google.request import REPLAY, model_id
 from opencrab.adapters.providers.wire.lenient import (
     as_label,
     as_list,
     as_mapping,
     as_token_count,
-    json_excerpt,
-    raw_arguments,
-    read_arguments,
+    raw_tool_arguments,
+    read_tool_arguments,
+    reply_json_excerpt,
 )
-from opencrab.adapters.providers.wire.text import repair_text, sort_blocks
+from opencrab.adapters.providers.wire.text import repair_text, sort_content_blocks
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -62,10 +62,10 @@ def answer_of(body: Any, party: ErrorParty) -> ModelAnswer:
             f"the answer is not a JSON object: {_short_json_excerpt(body)}", Fault.NONSENSE
         )
     if body.get("error"):
-        raise failure_of(body, party)
+        raise google_error_of_body(body, party)
     usage = _usage(as_mapping(body.get("usageMetadata")))
     counted = usage if usage.is_counted else None
-    candidate = candidate_of(body)
+    candidate = google_candidate(body)
     if candidate is None:
         raise _no_candidate(body, party, counted)
     parts = [
@@ -78,13 +78,13 @@ def answer_of(body: Any, party: ErrorParty) -> ModelAnswer:
     )
 
 
-def candidate_of(body: dict[str, Any]) -> dict[str, Any] | None:
+def google_candidate(body: dict[str, Any]) -> dict[str, Any] | None:
     """The first candidate, if it is one: we ask for no more."""
     candidates = as_list(body.get("candidates"))
     return candidates[0] if candidates and isinstance(candidates[0], dict) else None
 
 
-def says_something(part: Any) -> bool:
+def google_part_says_something(part: Any) -> bool:
     """Whether a part has words or a call."""
     part = as_mapping(part)
     return bool(part.get("text")) or "functionCall" in part
@@ -99,7 +99,7 @@ def google_finish_reason(reason: Any) -> str:
 
 def _no_candidate(body: dict[str, Any], party: ErrorParty, usage: Usage | None) -> ModelCallFailed:
     """Why there is not even a candidate: the prompt was blocked, or the body is none of ours."""
-    reason = block_reason(body)
+    reason = google_block_reason(body)
     if reason:
         return _blocked_error(party, "the request", reason, usage)
     return ModelCallFailed(
@@ -107,7 +107,7 @@ def _no_candidate(body: dict[str, Any], party: ErrorParty, usage: Usage | None) 
     )
 
 
-def block_reason(body: dict[str, Any]) -> str:
+def google_block_reason(body: dict[str, Any]) -> str:
     """Why a prompt was blocked; empty if it was not."""
     feedback = as_mapping(body.get("promptFeedback"))
     reason = feedback.get("blockReason") or ""
@@ -123,7 +123,9 @@ def _check(
     usage: Usage | None,
 ) -> None:
     """Raise ModelCallFailed for a candidate whose answer was withheld, or is no answer."""
-    said = any(says_something(part) for part in parts if part.get("thought") is not True)
+    said = any(
+        google_part_says_something(part) for part in parts if part.get("thought") is not True
+    )
     told = as_label(candidate.get("finishMessage")) or finish
     if finish == "MALFORMED_FUNCTION_CALL" or (not said and finish.endswith("_TOOL_CALL")):
         message = f"{party.provider} returned a malformed function call: {told}"
@@ -162,7 +164,7 @@ def _answer(parts: list[dict[str, Any]], party: ErrorParty) -> ModelAnswer:
         elif isinstance(text, str):
             texts.append(text)
             text_signature = signature or text_signature
-    words = sort_blocks(repair_text("".join(texts)))
+    words = sort_content_blocks(repair_text("".join(texts)))
     judgment = (repair_text("".join(thoughts)).strip(), words.thought)
     thought = Reflection(
         judgment="\n".join(filter(None, judgment)), intent=words.text if calls else ""
@@ -178,8 +180,8 @@ def _answer(parts: list[dict[str, Any]], party: ErrorParty) -> ModelAnswer:
 
 def _call(call_id: str, entry: dict[str, Any]) -> ActionCall:
     arguments = entry.get("args")
-    readable = read_arguments(arguments)
-    raw_text = "" if readable is not None else raw_arguments(arguments)
+    readable = read_tool_arguments(arguments)
+    raw_text = "" if readable is not None else raw_tool_arguments(arguments)
     return ActionCall(
         id=call_id, name=as_label(entry.get("name")), arguments=readable, raw=raw_text
     )
@@ -218,4 +220,4 @@ def _usage(usage: dict[str, Any]) -> Usage:
 
 
 def _short_json_excerpt(value: Any) -> str:
-    return json_excerpt(value)[:_SHOWN_LENGTH]
+    return reply_json_excerpt(value)[:_SHOWN_LENGTH]

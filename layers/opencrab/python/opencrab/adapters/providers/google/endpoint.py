@@ -4,9 +4,9 @@ from typing import Any
 from urllib.parse import quote
 
 from opencrab.adapters.providers.google.answer import answer_of
-from opencrab.adapters.providers.google.error import failure_of, failure_of_reply
-from opencrab.adapters.providers.google.request import body_of, model_id
-from opencrab.adapters.providers.google.stream import GoogleAssembly, join_chunks
+from opencrab.adapters.providers.google.error import google_error_of_body, google_error_of_reply
+from opencrab.adapters.providers.google.request import google_request_body, model_id
+from opencrab.adapters.providers.google.stream import GoogleAssembly, join_google_chunks
 from opencrab.adapters.providers.openai import embedding
 from opencrab.adapters.providers.wire.lenient import as_label, as_list, as_mapping, as_token_count
 from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing
@@ -20,7 +20,7 @@ class GoogleWire:
 
     framing: Framing = "sse"
     assembly = GoogleAssembly
-    failure = staticmethod(failure_of_reply)
+    failure = staticmethod(google_error_of_reply)
 
     def chat_path(self, model: str, *, stream: bool) -> str:
         return _path(model, "streamGenerateContent?alt=sse" if stream else "generateContent")
@@ -36,10 +36,10 @@ class GoogleWire:
         *,
         stream: bool,  # noqa: ARG002  - it is in the path
     ) -> dict[str, Any]:
-        return body_of(request, info)
+        return google_request_body(request, info)
 
     def from_wire(self, body: Any, party: ErrorParty) -> ModelAnswer:
-        return answer_of(join_chunks(body, party) if isinstance(body, list) else body, party)
+        return answer_of(join_google_chunks(body, party) if isinstance(body, list) else body, party)
 
     def models_path(self) -> str:
         return "/models?pageSize=1000"
@@ -66,12 +66,12 @@ class GoogleWire:
         self, body: Any, texts: tuple[str, ...], party: ErrorParty
     ) -> Embeddings:
         if as_mapping(body).get("error"):
-            raise failure_of(body, party)
+            raise google_error_of_body(body, party)
         rows = map(as_mapping, as_list(as_mapping(body).get("embeddings")))
         counted = as_mapping(as_mapping(body).get("usageMetadata")).get("promptTokenCount")
         placed = {"data": [{"embedding": row.get("values")} for row in rows]}
         usage = Usage(input_tokens=as_token_count(counted))
-        return embedding.from_wire(placed, len(texts), party, usage)
+        return embedding.openai_embedding_answer(placed, len(texts), party, usage)
 
 
 def _path(model: str, method: str) -> str:

@@ -12,7 +12,11 @@ from opencrab.adapters.providers.wire.lenient import (
     duration_seconds,
     retry_hint,
 )
-from opencrab.adapters.providers.wire.refusal import by_status, key_place, refusal_of
+from opencrab.adapters.providers.wire.refusal import (
+    provider_key_place,
+    refusal_by_status,
+    refusal_of,
+)
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 
@@ -44,12 +48,12 @@ _BY_NAME = {
 _OTHERS = {499: Fault.SERVER_ERROR, 504: Fault.TIMEOUT}
 
 
-def failure_of_reply(reply: Reply, party: ErrorParty) -> ModelCallFailed:
+def google_error_of_reply(reply: Reply, party: ErrorParty) -> ModelCallFailed:
     """The error for a reply whose status is not 200."""
-    return refusal_of(reply, party, failure_of)
+    return refusal_of(reply, party, google_error_of_body)
 
 
-def failure_of(
+def google_error_of_body(
     body: Any,
     party: ErrorParty,
     *,
@@ -86,7 +90,7 @@ def _fault(
         return Fault.QUOTA_SPENT
     code = error.get("code")
     number = status or (code if isinstance(code, int) else 0)
-    fault = _BY_NAME.get(as_label(error.get("status"))) or by_status(number, _OTHERS)
+    fault = _BY_NAME.get(as_label(error.get("status"))) or refusal_by_status(number, _OTHERS)
     vain = fault is Fault.RATE_LIMITED and _waiting_is_vain(details)
     return Fault.QUOTA_SPENT if vain else fault
 
@@ -132,7 +136,7 @@ _MESSAGES = {
 def _cure(fault: Fault, party: ErrorParty) -> str | None:
     match fault:
         case Fault.AUTH:
-            return f"check {key_place(party)}"
+            return f"check {provider_key_place(party)}"
         case Fault.QUOTA_SPENT:
             return "raise the quota or add credit at Google, or use another model"
         case Fault.MODEL_GONE:

@@ -31,7 +31,7 @@ _NOTHING = "…"
 _NO_RESULT = {"error": "this call has no result"}
 
 
-def body_of(request: ChatRequest, info: ModelInfo) -> dict[str, Any]:
+def google_request_body(request: ChatRequest, info: ModelInfo) -> dict[str, Any]:
     """The body of generateContent and of streamGenerateContent alike."""
     body: dict[str, Any] = {}
     if request.system:

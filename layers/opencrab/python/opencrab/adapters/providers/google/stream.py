@@ -3,13 +3,13 @@
 from typing import Any
 
 from opencrab.adapters.providers.google.answer import (
-    block_reason,
-    candidate_of,
+    google_block_reason,
+    google_candidate,
     google_finish_reason,
-    says_something,
+    google_part_says_something,
 )
-from opencrab.adapters.providers.google.error import failure_of
-from opencrab.adapters.providers.wire.lenient import as_list, as_mapping, parse_json_body
+from opencrab.adapters.providers.google.error import google_error_of_body
+from opencrab.adapters.providers.wire.lenient import as_list, as_mapping, parse_provider_json
 from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
 
 
@@ -31,12 +31,12 @@ class GoogleAssembly:
     def ended(self) -> bool:
         if self._candidate:
             return bool(google_finish_reason(self._candidate.get("finishReason")))
-        return bool(block_reason(self._rest))
+        return bool(google_block_reason(self._rest))
 
     def add(self, event: StreamFrame) -> None:
         if not event.data.strip():
             return
-        chunk = parse_json_body(event.data.encode("utf-8", "replace"))
+        chunk = parse_provider_json(event.data.encode("utf-8", "replace"))
         for each in chunk if isinstance(chunk, list) else [chunk]:
             self.take(each)
 
@@ -45,16 +45,16 @@ class GoogleAssembly:
         chunk = as_mapping(chunk)
         if chunk.get("error"):
             counted = bool(self._rest.get("usageMetadata"))
-            raise failure_of(chunk, self._party, billed=self._began or counted or None)
+            raise google_error_of_body(chunk, self._party, billed=self._began or counted or None)
         for key in ("usageMetadata", "modelVersion", "promptFeedback"):
             if chunk.get(key):
                 self._rest[key] = chunk[key]
-        candidate = candidate_of(chunk)
+        candidate = google_candidate(chunk)
         if candidate is None:
             return
         parts = as_list(as_mapping(candidate.get("content")).get("parts"))
         self._parts.extend(parts)
-        self._began = self._began or any(map(says_something, parts))
+        self._began = self._began or any(map(google_part_says_something, parts))
         self._candidate["index"] = 0
         for key in ("finishReason", "finishMessage"):
             if candidate.get(key):
@@ -69,7 +69,7 @@ class GoogleAssembly:
         }
 
 
-def join_chunks(chunks: list[Any], party: ErrorParty) -> Any:
+def join_google_chunks(chunks: list[Any], party: ErrorParty) -> Any:
     """One body of many chunks, as a server sends them that was not asked for server-sent events."""
     assembly = GoogleAssembly(party)
     for chunk in chunks:

@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from opencrab.adapters.providers.ollama.error import failure_of
+from opencrab.adapters.providers.ollama.error import ollama_error_of_body
 from opencrab.adapters.providers.wire.lenient import (
     as_label,
     as_list,
     as_mapping,
     as_token_count,
-    json_excerpt,
-    parse_json_body,
-    raw_arguments,
-    read_arguments,
+    parse_provider_json,
+    raw_tool_arguments,
+    read_tool_arguments,
+    reply_json_excerpt,
 )
-from opencrab.adapters.providers.wire.text import repair_text, sort_blocks
+from opencrab.adapters.providers.wire.text import repair_text, sort_content_blocks
 from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -29,7 +29,7 @@ def answer_of(body: Any, party: ErrorParty) -> ModelAnswer:
             f"the answer is not a JSON object: {_short_json_excerpt(body)}", Fault.NONSENSE
         )
     if body.get("error"):
-        raise failure_of(body, party)
+        raise ollama_error_of_body(body, party)
     message = body.get("message")
     if not isinstance(message, dict):
         raise ModelCallFailed(
@@ -68,9 +68,9 @@ class OllamaAssembly:
     def add(self, event: StreamFrame) -> None:
         if self.ended:
             return
-        line = as_mapping(parse_json_body(event.data.encode("utf-8", "replace")))
+        line = as_mapping(parse_provider_json(event.data.encode("utf-8", "replace")))
         if line.get("error"):
-            raise failure_of(line, self._party, billed=self.began or None)
+            raise ollama_error_of_body(line, self._party, billed=self.began or None)
         message = as_mapping(line.pop("message", None))
         for field, pieces in (("content", self._texts), ("thinking", self._thoughts)):
             piece = message.get(field)
@@ -89,7 +89,7 @@ class OllamaAssembly:
 
 
 def _answer(message: dict[str, Any]) -> ModelAnswer:
-    words = sort_blocks(repair_text(_text(message.get("content"))))
+    words = sort_content_blocks(repair_text(_text(message.get("content"))))
     entries = [entry for entry in as_list(message.get("tool_calls")) if entry]
     calls = tuple(_call(f"c{place}", entry) for place, entry in enumerate(entries))
     judgment = (repair_text(_text(message.get("thinking"))).strip(), words.thought)
@@ -107,8 +107,8 @@ def _answer(message: dict[str, Any]) -> ModelAnswer:
 def _call(call_id: str, entry: Any) -> ActionCall:
     function = as_mapping(as_mapping(entry).get("function"))
     arguments = function.get("arguments")
-    readable = read_arguments(arguments)
-    raw_text = "" if readable is not None else raw_arguments(arguments)
+    readable = read_tool_arguments(arguments)
+    raw_text = "" if readable is not None else raw_tool_arguments(arguments)
     return ActionCall(
         id=call_id, name=as_label(function.get("name")), arguments=readable, raw=raw_text
     )
@@ -119,4 +119,4 @@ def _text(value: Any) -> str:
 
 
 def _short_json_excerpt(value: Any) -> str:
-    return json_excerpt(value)[:_SHOWN_LENGTH]
+    return reply_json_excerpt(value)[:_SHOWN_LENGTH]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from opencrab.adapters.providers.ollama.answer import OllamaAssembly, answer_of
-from opencrab.adapters.providers.ollama.error import failure_of, failure_of_reply
+from opencrab.adapters.providers.ollama.error import ollama_error_of_body, ollama_error_of_reply
 from opencrab.adapters.providers.openai import embedding
 from opencrab.adapters.providers.wire.history import pair_calls_with_results
 from opencrab.adapters.providers.wire.lenient import as_label, as_list, as_mapping, as_token_count
@@ -26,7 +26,7 @@ class OllamaWire:
     framing: Framing = "ndjson"
     from_wire = staticmethod(answer_of)
     assembly = OllamaAssembly
-    failure = staticmethod(failure_of_reply)
+    failure = staticmethod(ollama_error_of_reply)
 
     def chat_path(self, model: str, *, stream: bool) -> str:  # noqa: ARG002  - it is in the body
         return "/api/chat"
@@ -65,11 +65,11 @@ class OllamaWire:
     ) -> Embeddings:
         body = as_mapping(body)
         if body.get("error"):
-            raise failure_of(body, party)
+            raise ollama_error_of_body(body, party)
         usage = Usage(input_tokens=as_token_count(body.get("prompt_eval_count")))
         rows = [{"embedding": row} for row in as_list(body.get("embeddings"))]
         placed = {"data": rows, "model": body.get("model")}
-        return embedding.from_wire(placed, len(texts), party, usage)
+        return embedding.openai_embedding_answer(placed, len(texts), party, usage)
 
 
 def _options(request: ChatRequest, info: ModelInfo) -> dict[str, Any]:

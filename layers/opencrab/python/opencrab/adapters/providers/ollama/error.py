@@ -5,7 +5,11 @@ from typing import Any
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire import refusal
 from opencrab.adapters.providers.wire.lenient import as_mapping
-from opencrab.adapters.providers.wire.refusal import by_status, key_place, refusal_of
+from opencrab.adapters.providers.wire.refusal import (
+    provider_key_place,
+    refusal_by_status,
+    refusal_of,
+)
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 
@@ -48,12 +52,12 @@ _CURES = {
 }
 
 
-def failure_of_reply(reply: Reply, party: ErrorParty) -> ModelCallFailed:
+def ollama_error_of_reply(reply: Reply, party: ErrorParty) -> ModelCallFailed:
     """The error for a reply whose status is not 200."""
-    return refusal_of(reply, party, failure_of)
+    return refusal_of(reply, party, ollama_error_of_body)
 
 
-def failure_of(
+def ollama_error_of_body(
     body: Any, party: ErrorParty, *, status: int = 0, billed: bool | None = None
 ) -> ModelCallFailed:
     """The error that a body or a line of a stream holds; without a status, its words decide."""
@@ -63,11 +67,11 @@ def failure_of(
         return _missing(told, party)
     if _NO_ACTIONS in words:
         return _without_actions(told, party)
-    fault = _by_words(words) or by_status(status, _OTHERS)
+    fault = _by_words(words) or refusal_by_status(status, _OTHERS)
     names = {
         "provider": party.provider,
         "model": party.model or "the model",
-        "key": key_place(party),
+        "key": provider_key_place(party),
         "told": told,
         "status": f" (HTTP {status})" if status else "",
     }

@@ -4,18 +4,18 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from opencrab.adapters.providers.openai.error import failure_within
+from opencrab.adapters.providers.openai.error import openai_error_within
 from opencrab.adapters.providers.wire.lenient import (
     as_label,
     as_list,
     as_mapping,
     as_token_count,
-    is_unsure,
-    json_excerpt,
-    raw_arguments,
-    read_arguments,
+    is_unsure_refusal,
+    raw_tool_arguments,
+    read_tool_arguments,
+    reply_json_excerpt,
 )
-from opencrab.adapters.providers.wire.text import repair_text, sort_blocks
+from opencrab.adapters.providers.wire.text import repair_text, sort_content_blocks
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -57,7 +57,7 @@ def openai_usage(body: dict[str, Any], party: ErrorParty) -> Usage:  # noqa: ARG
     )
 
 
-def from_wire(
+def openai_answer(
     body: Any, party: ErrorParty = _NOBODY, counting: Counting = openai_usage
 ) -> ModelAnswer:
     """The answer that a chat completion carries.
@@ -68,11 +68,11 @@ def from_wire(
     counted = counting(as_mapping(body), party)
     choice = _first_choice(body, party, counted)
     message = as_mapping(choice.get("message"))
-    words = sort_blocks(repair_text(_content(message)))
+    words = sort_content_blocks(repair_text(_content(message)))
     finish = as_label(choice.get("finish_reason"))
     calls = _calls(message, cut=finish == _CUT)
     if finish == _FAILED or (finish == _FILTERED and not words.text and not calls):
-        raise failure_within(finish, party, usage=counted, began=True)
+        raise openai_error_within(finish, party, usage=counted, began=True)
     thought = Reflection(
         judgment="\n".join(filter(None, (_reasoning(message), words.thought))),
         intent=words.text if calls else "",
@@ -95,12 +95,12 @@ def _first_choice(body: Any, party: ErrorParty, counted: Usage) -> dict[str, Any
     choice = as_mapping(choices[0]) if choices else {}
     error = as_mapping(body).get("error") or choice.get("error")
     if error:
-        raise failure_within(error, party, usage=counted)
+        raise openai_error_within(error, party, usage=counted)
     if isinstance(choice.get("message"), dict):
         return choice
     lacking = "has no choices with a message" if isinstance(body, dict) else "is not a JSON object"
     raise ModelCallFailed(
-        f"the answer of {party.provider} {lacking}: {json_excerpt(body)}",
+        f"the answer of {party.provider} {lacking}: {reply_json_excerpt(body)}",
         Fault.NONSENSE,
         usage=counted if counted.is_counted else None,
     )
@@ -150,12 +150,12 @@ def _call(call_id: str, entry: dict[str, Any], *, cut: bool) -> ActionCall:
     else:
         function = as_mapping(entry.get("custom"))
         arguments = function.get("input", entry)
-    readable = None if cut and is_unsure(arguments) else read_arguments(arguments)
+    readable = None if cut and is_unsure_refusal(arguments) else read_tool_arguments(arguments)
     return ActionCall(
         id=call_id,
         name=as_label(function.get("name")),
         arguments=readable,
-        raw="" if readable is not None else raw_arguments(arguments),
+        raw="" if readable is not None else raw_tool_arguments(arguments),
     )
 
 

@@ -6,7 +6,7 @@ import struct
 from base64 import b64decode
 from typing import Any
 
-from opencrab.adapters.providers.openai.error import failure_within
+from opencrab.adapters.providers.openai.error import openai_error_within
 from opencrab.adapters.providers.wire.lenient import as_label, as_list, as_mapping
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -16,15 +16,15 @@ from opencrab.ports.models.model import Embeddings
 _FLOAT_BYTES = 4
 
 
-def to_wire(model: str, texts: tuple[str, ...]) -> dict[str, Any]:
+def openai_embedding_request(model: str, texts: tuple[str, ...]) -> dict[str, Any]:
     """The body of a request; an empty text, which servers refuse, becomes a space."""
     return {"model": model, "input": [text or " " for text in texts], "encoding_format": "float"}
 
 
-def from_wire(body: Any, number: int, party: ErrorParty, usage: Usage) -> Embeddings:
+def openai_embedding_answer(body: Any, number: int, party: ErrorParty, usage: Usage) -> Embeddings:
     """As many vectors as texts, in their order; raises ModelCallFailed otherwise."""
     if error := as_mapping(body).get("error"):
-        raise failure_within(error, party, usage=usage)
+        raise openai_error_within(error, party, usage=usage)
     entries = [as_mapping(entry) for entry in as_list(as_mapping(body).get("data"))]
     placed = {_place(entry, n): _vector(entry.get("embedding")) for n, entry in enumerate(entries)}
     vectors = tuple(placed.get(n, ()) for n in range(number))

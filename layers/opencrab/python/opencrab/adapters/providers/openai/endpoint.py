@@ -27,10 +27,10 @@ class OpenAIWire:
         return extra | self._key(endpoint.api_key)
 
     def to_wire(self, request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
-        return request_format.to_wire(request, info, stream=stream)
+        return request_format.openai_request(request, info, stream=stream)
 
     def from_wire(self, body: Any, party: ErrorParty) -> ModelAnswer:
-        return answer.from_wire(body, party, self.usage)
+        return answer.openai_answer(body, party, self.usage)
 
     def assembly(self, party: ErrorParty) -> StreamAssembly:
         return ChatAssembly(party, self.usage)
@@ -54,13 +54,13 @@ class OpenAIWire:
         return self._path("/embeddings")
 
     def embeddings_to_wire(self, model: str, texts: tuple[str, ...]) -> dict[str, Any]:
-        return embedding.to_wire(model, texts)
+        return embedding.openai_embedding_request(model, texts)
 
     def embeddings_from_wire(
         self, body: Any, texts: tuple[str, ...], party: ErrorParty
     ) -> Embeddings:
         usage = self.usage(as_mapping(body), party)
-        return embedding.from_wire(body, len(texts), party, usage)
+        return embedding.openai_embedding_answer(body, len(texts), party, usage)
 
     def _key(self, api_key: str) -> dict[str, str]:
         return {"authorization": f"Bearer {api_key}"} if api_key else {}

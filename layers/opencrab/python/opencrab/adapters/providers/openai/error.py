@@ -9,16 +9,16 @@ from opencrab.adapters.providers.wire import refusal
 from opencrab.adapters.providers.wire.lenient import (
     as_mapping,
     duration_seconds,
-    json_excerpt,
-    retry_after,
+    provider_retry_after,
+    reply_json_excerpt,
     retry_hint,
 )
 from opencrab.adapters.providers.wire.refusal import (
-    billed_by,
-    body_in,
-    by_status,
-    key_place,
+    provider_key_place,
     redirect_refusal,
+    refusal_billed_by,
+    refusal_body,
+    refusal_by_status,
 )
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -119,12 +119,12 @@ def openai_error(reply: Reply, party: ErrorParty) -> ModelCallFailed:
         _error_message(error),
         party,
         status=reply.status,
-        billed=billed_by(reply.status),
+        billed=refusal_billed_by(reply.status),
         wait=_wait(reply.headers, error),
     )
 
 
-def failure_within(
+def openai_error_within(
     error: Any, party: ErrorParty, *, usage: Usage, began: bool = False
 ) -> ModelCallFailed:
     """The error that came with status 200, in the body or in the middle of a stream.
@@ -155,7 +155,7 @@ def _provider_error(
     names = {
         "provider": party.provider,
         "model": repr(party.model) if party.model else "the model",
-        "key": key_place(party),
+        "key": provider_key_place(party),
         "status": "" if status is None else f" (HTTP {status})",
         "retry": retry_hint(wait),
     }
@@ -174,7 +174,7 @@ def _provider_error(
 def _by_status(status: int, error: Any) -> Fault:
     if status < _BAD_REQUEST:
         return Fault.NONSENSE
-    fault = by_status(status, _OTHERS)
+    fault = refusal_by_status(status, _OTHERS)
     busy = fault is Fault.SERVER_ERROR and "overloaded" in _marks(error)
     return Fault.OVERLOADED if busy else fault
 
@@ -197,8 +197,8 @@ def _wait(headers: Mapping[str, str], error: Any) -> float | None:
     """How many seconds to wait, as far as a reply tells without a clock."""
     inner = as_mapping(as_mapping(as_mapping(error).get("metadata")).get("headers"))
     quoted = {str(name).lower(): value for name, value in inner.items() if isinstance(value, str)}
-    told = retry_after(headers)
-    told = retry_after(quoted) if told is None else told
+    told = provider_retry_after(headers)
+    told = provider_retry_after(quoted) if told is None else told
     return _until_reset(headers) if told is None else told
 
 
@@ -219,7 +219,7 @@ def _until_reset(headers: Mapping[str, str]) -> float | None:
 
 def _error_in(reply: Reply) -> Any:
     """The error object of a reply, or the beginning of whatever came instead."""
-    body = body_in(reply)
+    body = refusal_body(reply)
     return as_mapping(body).get("error") or body or response_excerpt(reply.body) or "no explanation"
 
 
@@ -228,7 +228,7 @@ def _error_message(error: Any) -> str:
     behind = as_mapping(as_mapping(error).get("metadata")).get("raw")
     if isinstance(error, dict):
         error = error.get("message") or error.get("detail") or error.get("code") or error
-    text = error if isinstance(error, str) else json_excerpt(error)
+    text = error if isinstance(error, str) else reply_json_excerpt(error)
     return refusal.vendor_message(
         f"{text[:_TOLD_LENGTH]}: {behind}" if isinstance(behind, str) else text
     )

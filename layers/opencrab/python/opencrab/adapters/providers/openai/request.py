@@ -25,7 +25,7 @@ _MOST_STOPS = 4
 _REPLAYED = ("reasoning_content", "reasoning_details")
 
 
-def to_wire(request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
+def openai_request(request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
     """The body as a value, in the order in which prompt caches like it."""
     body: dict[str, Any] = {"model": request.model}
     if request.actions and info.functions:

@@ -5,8 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from opencrab.adapters.providers.openai.answer import Counting
-from opencrab.adapters.providers.openai.error import failure_within
-from opencrab.adapters.providers.wire.lenient import as_label, as_list, as_mapping, json_excerpt
+from opencrab.adapters.providers.openai.error import openai_error_within
+from opencrab.adapters.providers.wire.lenient import (
+    as_label,
+    as_list,
+    as_mapping,
+    reply_json_excerpt,
+)
 from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -82,13 +87,15 @@ class ChatAssembly:
         began = self.began or usage.is_counted
         if not is_final and self._finish is None:
             usage = Usage()
-        return failure_within(error, self._party, usage=usage, began=began)
+        return openai_error_within(error, self._party, usage=usage, began=began)
 
     def _parsed(self, text: str) -> dict[str, Any]:
         try:
             return as_mapping(json.loads(text))
         except (ValueError, RecursionError):
-            message = f"a chunk of {self._party.provider} is not JSON: {json_excerpt(text[:200])}"
+            message = (
+                f"a chunk of {self._party.provider} is not JSON: {reply_json_excerpt(text[:200])}"
+            )
             raise ModelCallFailed(message, Fault.NONSENSE) from None
 
     def _take(self, choice: dict[str, Any]) -> None:

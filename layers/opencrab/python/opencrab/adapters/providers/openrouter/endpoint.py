@@ -6,7 +6,11 @@ from typing import Any
 from opencrab.adapters.providers.openai import error
 from opencrab.adapters.providers.openai.endpoint import OpenAIWire
 from opencrab.adapters.providers.transport.exchange import Reply
-from opencrab.adapters.providers.wire.lenient import as_mapping, parse_json_body, retry_after
+from opencrab.adapters.providers.wire.lenient import (
+    as_mapping,
+    parse_provider_json,
+    provider_retry_after,
+)
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Price, Usage
@@ -32,7 +36,7 @@ class OpenRouterWire(OpenAIWire):
     def failure(self, reply: Reply, party: ErrorParty) -> ModelCallFailed:
         """As elsewhere; money that calls under way have set aside comes back in a moment."""
         found = error.openai_error(reply, party)
-        wait = retry_after(reply.headers)
+        wait = provider_retry_after(reply.headers)
         if found.fault is not Fault.QUOTA_SPENT or wait is None or not _is_in_flight(reply):
             return found
         return ModelCallFailed(found.message, Fault.RATE_LIMITED, retry_after_seconds=wait)
@@ -77,7 +81,7 @@ def _micro_usd(dollars: Any) -> int | None:
 
 def _is_in_flight(reply: Reply) -> bool:
     try:
-        body = parse_json_body(reply.body)
+        body = parse_provider_json(reply.body)
     except ModelCallFailed:
         return False
     metadata = as_mapping(as_mapping(as_mapping(body).get("error")).get("metadata"))

@@ -6,7 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from opencrab.adapters.providers.scripted.script import last_words, since_last_words
+from opencrab.adapters.providers.scripted.script import (
+    last_scripted_words,
+    messages_since_last_words,
+)
 from opencrab.domain.turn.record import ActionCall, ModelAnswer
 from opencrab.ports.models.model import ActionSchema, CallReturn, ChatMessage, ChatRequest
 
@@ -107,7 +110,7 @@ _ABLE = {
 
 def scripted_reply(request: ChatRequest) -> ModelAnswer:
     """What the rules answer: an action that was asked for, what came of it, or what this is."""
-    words, since = last_words(request), since_last_words(request)
+    words, since = last_scripted_words(request), messages_since_last_words(request)
     language = "ja" if _JAPANESE.search(words) else "en"
     if not words or any(isinstance(turn, ChatMessage) and _answers(turn) for turn in since):
         return _silence(request)
@@ -132,7 +135,7 @@ def _answers(turn: ChatMessage) -> bool:
 def _unprompted_answer(request: ChatRequest, language: str) -> ModelAnswer:
     """What to do where nobody asked: silence; in a discussion one sentence, and then it is done."""
     offered = {action.name: action for action in request.actions}
-    discussed = "declare_done" in last_words(request)
+    discussed = "declare_done" in last_scripted_words(request)
     if not discussed or "declare_done" not in offered:
         return _silence(request)
     spoken = any(isinstance(turn, ChatMessage) and _answers(turn) for turn in request.turns)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from opencrab.adapters.providers.wire.lenient import raw_arguments, read_arguments
-from opencrab.adapters.providers.wire.text import repair_text, sort_blocks
+from opencrab.adapters.providers.wire.lenient import raw_tool_arguments, read_tool_arguments
+from opencrab.adapters.providers.wire.text import repair_text, sort_content_blocks
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -42,8 +42,8 @@ class ScriptedCall:
 
     def read(self, call_id: str) -> ActionCall:
         """The call as it would have come from a provider."""
-        arguments = read_arguments(self.arguments)
-        unread = raw_arguments(self.arguments) if arguments is None else ""
+        arguments = read_tool_arguments(self.arguments)
+        unread = raw_tool_arguments(self.arguments) if arguments is None else ""
         return ActionCall(id=call_id, name=self.name, arguments=arguments, raw=unread)
 
 
@@ -80,7 +80,7 @@ class ScriptedAnswer:
     @property
     def answer(self) -> ModelAnswer:
         """The answer, as if a provider had sent it."""
-        words = sort_blocks(repair_text(self.text))
+        words = sort_content_blocks(repair_text(self.text))
         intent = words.text if self.calls else ""
         thought = Reflection(judgment=words.thought, intent=intent)
         return ModelAnswer(
@@ -92,7 +92,7 @@ class ScriptedAnswer:
         )
 
 
-def last_words(request: ChatRequest) -> str:
+def last_scripted_words(request: ChatRequest) -> str:
     """What a person said last, without the name that the context puts before it."""
     index = _last_user_index(request)
     turn = request.turns[index] if index >= 0 else None
@@ -102,7 +102,7 @@ def last_words(request: ChatRequest) -> str:
     return words if mark and "\n" not in speaker else turn.text
 
 
-def since_last_words(request: ChatRequest) -> tuple[ChatMessage | CallReturn, ...]:
+def messages_since_last_words(request: ChatRequest) -> tuple[ChatMessage | CallReturn, ...]:
     """What happened after a person spoke last."""
     return request.turns[_last_user_index(request) + 1 :]
 
@@ -115,12 +115,12 @@ def scripted_answer(
     Answers whose `when` fits the person's words come before all others; None when the script has
     run out.
     """
-    words = last_words(request)
+    words = last_scripted_words(request)
     fitting = [answer for answer in script if answer.when and answer.when in words]
     answers = fitting or [answer for answer in script if not answer.when]
     given = sum(
         isinstance(turn, ChatMessage) and turn.role == "assistant"
-        for turn in since_last_words(request)
+        for turn in messages_since_last_words(request)
     )
     return answers[given] if given < len(answers) else None
 

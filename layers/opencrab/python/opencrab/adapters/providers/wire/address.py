@@ -1,11 +1,11 @@
 """Which addresses a provider may have: the key must go to the right place, and in secret."""
 
-from opencrab.adapters.address import BaseUrlRules, is_private, is_this_machine
+from opencrab.adapters.address import BaseUrlRules, is_private_address, is_this_machine
 
-__all__ = ["checked_base_url", "is_private", "is_this_machine"]
+__all__ = ["checked_provider_base_url", "is_private_address", "is_this_machine"]
 
 
-def checked_base_url(url: str, *, provider: str) -> str:
+def checked_provider_base_url(url: str, *, provider: str) -> str:
     """The base URL of a provider without a trailing slash, once it is known to be safe."""
     field = f"llm.providers.{provider}.base_url"
     return BaseUrlRules(f"provider {provider!r}", field).checked(url)

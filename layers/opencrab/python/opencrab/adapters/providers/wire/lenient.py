@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import response_excerpt
-from opencrab.adapters.providers.wire.text import repair_json, repair_text
+from opencrab.adapters.providers.wire.text import repair_text, repair_tool_json
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 
 RAW_BYTES = 4_096
@@ -23,7 +23,7 @@ _DURATION = re.compile(
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 
-def parse_json_body(body: bytes) -> Any:
+def parse_provider_json(body: bytes) -> Any:
     """The JSON of a reply's body, white space around it and a byte order mark allowed.
 
     Raises ModelCallFailed (NONSENSE), with the beginning of what came, when it is none.
@@ -60,7 +60,7 @@ def as_label(value: Any) -> str:
     return repair_text(value)[:_LABEL_LENGTH] if isinstance(value, str) else ""
 
 
-def json_excerpt(value: Any) -> str:
+def reply_json_excerpt(value: Any) -> str:
     """The beginning of a value as JSON."""
     try:
         text = json.dumps(value)
@@ -69,19 +69,19 @@ def json_excerpt(value: Any) -> str:
     return text[:RAW_BYTES]
 
 
-def read_arguments(arguments: Any) -> dict[str, Any] | None:
+def read_tool_arguments(arguments: Any) -> dict[str, Any] | None:
     """A call's arguments, from JSON text or from an object; None when they cannot be read."""
     try:
         if isinstance(arguments, str):
             arguments = json.loads(arguments) if arguments.strip() else {}
         if arguments is None:
             return {}
-        return repair_json(arguments) if isinstance(arguments, dict) else None
+        return repair_tool_json(arguments) if isinstance(arguments, dict) else None
     except (ValueError, RecursionError):
         return None
 
 
-def is_unsure(arguments: Any) -> bool:
+def is_unsure_refusal(arguments: Any) -> bool:
     """Whether nothing tells if the arguments of a call that was cut are all that was meant.
 
     Servers close the brackets of what the limit cut, or leave an empty object. Only the text of a
@@ -90,9 +90,9 @@ def is_unsure(arguments: Any) -> bool:
     return not (isinstance(arguments, str) and arguments.strip())
 
 
-def raw_arguments(arguments: Any) -> str:
+def raw_tool_arguments(arguments: Any) -> str:
     """Unreadable arguments as text, cut to RAW_BYTES."""
-    text = arguments if isinstance(arguments, str) else json_excerpt(arguments)
+    text = arguments if isinstance(arguments, str) else reply_json_excerpt(arguments)
     return repair_text(text[:RAW_BYTES]).encode()[:RAW_BYTES].decode("utf-8", "ignore")
 
 
@@ -110,7 +110,7 @@ def retry_hint(seconds: float | None) -> str:
     return "" if seconds is None else f"; retry in {seconds:g} s"
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
+def provider_retry_after(headers: Mapping[str, str]) -> float | None:
     """How many seconds a server asks us to wait, if it says so as a number and not as a date."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         text = headers.get(name, "").strip()

@@ -4,7 +4,11 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from opencrab.adapters.providers.transport.exchange import Reply, response_excerpt
-from opencrab.adapters.providers.wire.lenient import json_excerpt, parse_json_body, retry_after
+from opencrab.adapters.providers.wire.lenient import (
+    parse_provider_json,
+    provider_retry_after,
+    reply_json_excerpt,
+)
 from opencrab.adapters.providers.wire.text import repair_text
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -39,9 +43,11 @@ def refusal_of(reply: Reply, party: ErrorParty, sort: ErrorSorter) -> ModelCallF
     """The error for a reply whose status is not 200, where the vendor has nothing to add."""
     if moved := redirect_refusal(reply, party):
         return moved
-    found = sort(body_in(reply), party, status=reply.status, billed=billed_by(reply.status))
+    found = sort(
+        refusal_body(reply), party, status=reply.status, billed=refusal_billed_by(reply.status)
+    )
     if found.retry_after_seconds is None:
-        found.retry_after_seconds = retry_after(reply.headers)
+        found.retry_after_seconds = provider_retry_after(reply.headers)
     return found
 
 
@@ -56,32 +62,32 @@ def redirect_refusal(reply: Reply, party: ErrorParty) -> ModelCallFailed | None:
     )
 
 
-def billed_by(status: int) -> bool | None:
+def refusal_billed_by(status: int) -> bool | None:
     """Whether a status knows better than its fault: who never read a request bills none."""
     return False if status == _REQUEST_TIMEOUT else None
 
 
-def body_in(reply: Reply) -> Any:
+def refusal_body(reply: Reply) -> Any:
     """The JSON of an error, or the beginning of whatever came instead."""
     try:
-        return parse_json_body(reply.body)
+        return parse_provider_json(reply.body)
     except ModelCallFailed:
         return response_excerpt(reply.body)
 
 
-def by_status(status: int, others: Mapping[int, Fault] = _NO_OTHERS) -> Fault:
+def refusal_by_status(status: int, others: Mapping[int, Fault] = _NO_OTHERS) -> Fault:
     """What a status means where words do not tell; `others` are those of one vendor."""
     known = others.get(status) or _BY_STATUS.get(status)
     is_ours = _REQUEST <= status < _SERVER
     return known or (Fault.BAD_REQUEST if is_ours else Fault.SERVER_ERROR)
 
 
-def key_place(party: ErrorParty) -> str:
+def provider_key_place(party: ErrorParty) -> str:
     """Where the owner sets the key."""
     return party.key_name or "the api_key of this provider"
 
 
 def vendor_message(words: Any) -> str:
     """What a vendor said, on one short line."""
-    text = words if isinstance(words, str) else json_excerpt(words)
+    text = words if isinstance(words, str) else reply_json_excerpt(words)
     return " ".join(repair_text(text[:_READ_LENGTH]).split())[:_TOLD_LENGTH]

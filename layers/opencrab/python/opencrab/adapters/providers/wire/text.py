@@ -31,7 +31,7 @@ def repair_text(text: str) -> str:
     return text.replace("\x00", "")
 
 
-def sort_blocks(text: str) -> SortedText:
+def sort_content_blocks(text: str) -> SortedText:
     """Move thoughts and memories out of the words that will be delivered.
 
     A block that never ends reaches to the end of the text; a thought that never began reaches to
@@ -50,7 +50,7 @@ def sort_blocks(text: str) -> SortedText:
     )
 
 
-def repair_json(value: Any, depth: int = 0) -> Any:
+def repair_tool_json(value: Any, depth: int = 0) -> Any:
     """A JSON value with its texts repaired.
 
     Raises ValueError on what is not JSON after all (NaN, Infinity) or nested too deeply.
@@ -64,9 +64,10 @@ def repair_json(value: Any, depth: int = 0) -> Any:
             raise ValueError("not a finite number")
         case dict():
             return {
-                repair_text(str(key)): repair_json(item, depth + 1) for key, item in value.items()
+                repair_text(str(key)): repair_tool_json(item, depth + 1)
+                for key, item in value.items()
             }
         case list():
-            return [repair_json(item, depth + 1) for item in value]
+            return [repair_tool_json(item, depth + 1) for item in value]
         case _:
             return value

@@ -11,8 +11,8 @@ from opencrab.domain.learning.change import (
     AdjustmentState,
     are_mixes_alike,
     describe_mix,
-    heaviest_alias,
-    is_pinned,
+    heaviest_alias_of_mix,
+    is_subject_pinned,
     mix_of,
     with_told_mix,
 )
@@ -50,7 +50,7 @@ def find_model_regressions(findings: EvidenceSnapshot) -> tuple[Adjustment, ...]
         if is_watched_mix(each)
         and "until" in each.evidence
         and each.at >= findings.at - WATCHED
-        and not is_pinned(findings.mind, mix_subject(each.subject))
+        and not is_subject_pinned(findings.mind, mix_subject(each.subject))
     )
     fell = ((each, regressed_models(each, findings.evidence)) for each in watching)
     return tuple(
@@ -67,7 +67,7 @@ def subjects_rolled_back(findings: EvidenceSnapshot) -> frozenset[str]:
         for each in findings.recent
         if each.state is AdjustmentState.ROLLED_BACK
         and each.ended_by == findings.period
-        and heaviest_alias(each.before) != heaviest_alias(each.after)
+        and heaviest_alias_of_mix(each.before) != heaviest_alias_of_mix(each.after)
     )
 
 
@@ -133,7 +133,7 @@ def apply_mix(name: str, before: dict[str, Any], after: dict[str, Any]) -> Alter
     def alter(
         mind: AgentState, _skill: AcquiredSkill | None
     ) -> tuple[AgentState, AcquiredSkill | None]:
-        if describe_mix(mix_of(mind, name)) != before or is_pinned(mind, mix_subject(name)):
+        if describe_mix(mix_of(mind, name)) != before or is_subject_pinned(mind, mix_subject(name)):
             raise Conflict(f"the traffic split for {name!r} was changed concurrently")
         return with_told_mix(mind, name, after), None
 

@@ -28,13 +28,13 @@ from opencrab.domain.learning.review_period import (
     Span,
     Standstill,
     day_period,
-    last_ended_day,
+    last_ended_review_day,
     newest_period,
     useless_searches,
 )
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill
-from opencrab.engine.learning.aggregation import aggregate_day, save_evidence
+from opencrab.engine.learning.aggregation import aggregate_evidence_of_day, save_evidence
 from opencrab.engine.learning.changes import (
     LearningChange,
     learned_mind,
@@ -129,7 +129,7 @@ def review_agent_now(
     if period == Span.REVIEW:
         stretch = current_review_period(runtime, agent_id)
     else:
-        stretch = newest_period(Span(period), last_ended_day(runtime.clock.now(), 0))
+        stretch = newest_period(Span(period), last_ended_review_day(runtime.clock.now(), 0))
     for _ in range(_TRIES - 1):
         try:
             return review_agent_period(runtime, agent_id, stretch, dry_run=dry_run)
@@ -349,7 +349,7 @@ def _scene(
     skills = _skills(runtime, agent.id)
     worded = {skill.name: skill.worded_at for skill in skills if skill.worded_at is not None}
     graded = stretch.span is not Span.REVIEW
-    known = aggregate_day(
+    known = aggregate_evidence_of_day(
         runtime.home, runtime.clock, agent.id, stretch.last, worded, graded=graded
     )
     first = stretch.last - timedelta(days=OPEN_DAYS - 1)

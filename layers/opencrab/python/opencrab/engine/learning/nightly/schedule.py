@@ -24,7 +24,7 @@ from opencrab.domain.learning.review_period import (
     NightlyRun,
     NightlySending,
     ReviewPeriod,
-    last_ended_day,
+    last_ended_review_day,
     parse_review_period,
     periods_ending_on,
     review_period,
@@ -58,7 +58,7 @@ def send_nightly_reviews(runtime: Runtime) -> int:
     Until a day is over this is one read. Nights that were missed are made up for, seven days back
     at most. Raises Unavailable when a store is, and then the next call goes on.
     """
-    ended = last_ended_day(runtime.clock.now(), runtime.rules.trials.night_hour)
+    ended = last_ended_review_day(runtime.clock.now(), runtime.rules.trials.night_hour)
     fact, fallen = _load_send_progress(runtime.home.facts, ended)
     sent = 0
     try:

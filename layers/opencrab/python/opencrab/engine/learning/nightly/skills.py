@@ -12,7 +12,7 @@ from opencrab.domain.learning.change import (
     AdjustmentState,
     LearnedSubject,
     adjustment_id,
-    is_pinned,
+    is_subject_pinned,
 )
 from opencrab.domain.learning.review_period import Remark, Review
 from opencrab.domain.learning.settings import TrialSettings
@@ -57,7 +57,7 @@ def decide_skill_trials(findings: EvidenceSnapshot) -> tuple[LearningChange, ...
         skill
         for skill in findings.skills
         if skill.status is SkillStatus.CANDIDATE
-        and not is_pinned(findings.mind, _subject(skill.name))
+        and not is_subject_pinned(findings.mind, _subject(skill.name))
     ]
     for skill in on:
         effect = overall_skill_effect(findings.evidence, skill.name)
@@ -137,7 +137,7 @@ def _trial_end_change(
         mind: AgentState, stored: AcquiredSkill | None
     ) -> tuple[AgentState, AcquiredSkill | None]:
         found = _as_it_was(stored, skill)
-        if is_pinned(mind, _subject(skill.name)):
+        if is_subject_pinned(mind, _subject(skill.name)):
             raise Conflict(f"skill {skill.name!r} was pinned concurrently")
         if word is TrialVerdict.PROMOTE:
             return mind, promote_skill(found, now, measured)

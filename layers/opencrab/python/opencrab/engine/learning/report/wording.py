@@ -41,7 +41,7 @@ from opencrab.engine.learning.snapshot import NightlyContext
 from opencrab.engine.queueing import enqueue_turn
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.background import TurnJob
-from opencrab.engine.turn.prompt.request import output_token_limit
+from opencrab.engine.turn.prompt.request import model_output_token_limit
 from opencrab.engine.turn.prompt.single_question import single_question_request
 from opencrab.engine.turn.prompt.truncation import truncate_prompt_lines
 from opencrab.engine.turn.work import QuestionJob, TurnWork
@@ -100,7 +100,7 @@ class WordingTurn:
         language = self.language
         lines = truncate_prompt_lines(self.report, REPORT_TOKENS, language).splitlines()
         question = report_wording_question(self.period.partition("-")[2], lines, language)
-        output = min(output_token_limit(info, work.runtime.rules), OUTPUT_TOKENS)
+        output = min(model_output_token_limit(info, work.runtime.rules), OUTPUT_TOKENS)
         system = report_wording_rules(work.profile, language)
         return single_question_request(
             work, info, manner, system=system, question=question, output=output

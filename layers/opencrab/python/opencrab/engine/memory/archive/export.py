@@ -36,7 +36,7 @@ from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.sessions import Sessions
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
-from opencrab.ports.paging import all_of, paginate
+from opencrab.ports.paging import all_pages, paginate
 from opencrab.ports.turn.journal import Journal
 
 KINDS: dict[str, type[Value]] = {
@@ -106,7 +106,7 @@ def export_memory_archive(
 
 
 def _facts(facts: Documents, agent_id: str, kind: str, form: type[Value]) -> Iterator[Value]:
-    return (fact.read(form) for fact in all_of(facts, agent_id, kind))
+    return (fact.read(form) for fact in all_pages(facts, agent_id, kind))
 
 
 def _sessions(sessions: Sessions, agent_id: str, wanted: ExportSelection) -> Iterator[Session]:

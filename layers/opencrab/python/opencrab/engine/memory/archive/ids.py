@@ -13,7 +13,7 @@ from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark
 from opencrab.domain.identifier import new_ulid, ulid_milliseconds
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
-from opencrab.ports.paging import all_of
+from opencrab.ports.paging import all_pages
 
 _AFTER = timedelta(milliseconds=1)
 
@@ -69,7 +69,7 @@ class IdMap:
 
 
 def _marks(facts: Documents, agent_id: str) -> Iterator[tuple[str, ErasureMark]]:
-    marks = all_of(facts, agent_id, FORGOTTEN)
+    marks = all_pages(facts, agent_id, FORGOTTEN)
     return ((fact.id, fact.read(ErasureMark)) for fact in marks)
 
 

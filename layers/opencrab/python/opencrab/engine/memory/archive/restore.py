@@ -35,18 +35,18 @@ from opencrab.domain.value import Value
 from opencrab.engine.memory.archive.export import KINDS, archive_member
 from opencrab.engine.memory.archive.file import MemoryArchive, describe_archive_error
 from opencrab.engine.memory.archive.ids import IdMap
-from opencrab.engine.memory.beliefs_and_peers import rebuild_outlook
+from opencrab.engine.memory.beliefs_and_peers import rebuild_salient_beliefs
 from opencrab.engine.memory.records import (
     count_memories_added,
     index_rewrite_mark,
     memory_count,
-    stored_mind,
+    stored_agent_state,
 )
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.sessions import Sessions
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
-from opencrab.ports.paging import all_of
+from opencrab.ports.paging import all_pages
 
 TAKEN_KINDS = (MEMORY, EXPERIENCE, IMPRESSION, NODE, EDGE, BELIEF, PEER)
 
@@ -107,7 +107,7 @@ def restore_memory_archive(
     if taken := report.taken.get(MEMORY, 0):
         home.facts.commit(count_memories_added(home.facts, agent_id, taken))
     if {BELIEF, PEER} & report.taken.keys():
-        rebuild_outlook(home.facts, agent_id)
+        rebuild_salient_beliefs(home.facts, agent_id)
     return report
 
 
@@ -306,7 +306,7 @@ def _require_inner_room(
     new = {fact.id for each, fact in read if each == kind}
     if not new:
         return
-    kept = {fact.id for fact in all_of(facts, agent_id, kind)}
+    kept = {fact.id for fact in all_pages(facts, agent_id, kind)}
     if len(kept | new) > most:
         raise TooLarge(
             f"{len(kept)} of kind {kind} are kept, {len(new - kept)} more are in the archive, "
@@ -322,7 +322,7 @@ def _is_core(fact: Document) -> bool:
 
 def _write_core(facts: Documents, clock: Clock, fact: Document, report: RestoreCounts) -> None:
     """Write a core memory with the mind that holds it, or as a plain one where that is full."""
-    known, mind = stored_mind(facts, fact.owner)
+    known, mind = stored_agent_state(facts, fact.owner)
     try:
         aware = with_core_memory(mind, fact.read(Memory))
     except Refused:

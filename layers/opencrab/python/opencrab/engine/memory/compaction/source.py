@@ -41,8 +41,8 @@ from opencrab.engine.memory.compaction.prompt import (
 from opencrab.engine.models import router
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.prompt.request import (
-    input_token_limit,
-    output_token_limit,
+    model_input_token_limit,
+    model_output_token_limit,
     request_token_limit,
 )
 from opencrab.engine.turn.prompt.single_question import single_question_request
@@ -166,7 +166,7 @@ class PendingSummary:
         draft = self.draft
         about = self.stretch.key or f"{draft.since:%Y-%m-%d %H:%M} – {draft.until:%Y-%m-%d %H:%M}"
         question = summary_question(self.stretch.span, about, self.sources, language)
-        output = output_token_limit(info, work.runtime.rules)
+        output = model_output_token_limit(info, work.runtime.rules)
         return single_question_request(
             work, info, manner, system=system, question=question, output=output
         )
@@ -265,7 +265,9 @@ def summary_source_room(models: Models, rules: Rules, agent: Agent) -> int:
     """Tokens of source that the model which makes an agent's summaries takes well."""
     basis = RoutingBasis(model=agent.model, models=agent.llm.models)
     info = router.leading_model(models, Use.ANALYSIS, basis, ())[0].info
-    most = request_token_limit(input_token_limit(info, output_token_limit(info, rules)), rules)
+    most = request_token_limit(
+        model_input_token_limit(info, model_output_token_limit(info, rules)), rules
+    )
     return max(min(most - OVERHEAD_TOKENS, SOURCE_TOKENS), OVERHEAD_TOKENS)
 
 

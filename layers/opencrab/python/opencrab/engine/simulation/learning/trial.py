@@ -14,7 +14,7 @@ from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentState,
     describe_mix,
-    heaviest_alias,
+    heaviest_alias_of_mix,
     mix_of,
 )
 from opencrab.domain.learning.regression_watch import is_watched_mix
@@ -258,19 +258,23 @@ def run_quality_drop(of: LearningWorld, nights: int) -> QualityDrop:
         if not found.night:
             fresh = _first_adjustment_of_day(rule, day)
             if fresh is not None:
-                model = rule.routing.aliases[heaviest_alias(fresh.after)]
+                model = rule.routing.aliases[heaviest_alias_of_mix(fresh.after)]
                 pupil.worse[model] = LOSS
                 found = QualityDrop(subject=fresh.subject, model=model, night=day + 1)
             continue
         after = day + 1 - found.night
         back = [each for each in rule.adjustments if each.state is AdjustmentState.ROLLED_BACK]
         hit = [
-            each for each in back if rule.routing.aliases[heaviest_alias(each.after)] == found.model
+            each
+            for each in back
+            if rule.routing.aliases[heaviest_alias_of_mix(each.after)] == found.model
         ]
         if hit:
             return found.replaced(taken_back_after=after)
         if (
-            rule.routing.aliases[heaviest_alias(describe_mix(mix_of(rule.mind, found.subject)))]
+            rule.routing.aliases[
+                heaviest_alias_of_mix(describe_mix(mix_of(rule.mind, found.subject)))
+            ]
             != found.model
         ):
             return found.replaced(left_after=after)

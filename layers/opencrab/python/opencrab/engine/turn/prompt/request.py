@@ -29,7 +29,7 @@ from opencrab.engine.turn.prompt.images import trigger_with_images
 from opencrab.engine.turn.prompt.surroundings import orientation_text
 from opencrab.engine.turn.prompt.system_text import (
     core_memory_text,
-    goal_note,
+    goal_prompt_note,
     instruction_text,
     system_text,
     volatile_text,
@@ -63,8 +63,8 @@ def build_model_request(
     agent, rules = work.profile.agent, work.runtime.rules
     schemas = _schemas(work, info)
     _find_skills(work)
-    output = output_token_limit(info, rules)
-    most = input_token_limit(info, output)
+    output = model_output_token_limit(info, rules)
+    most = model_input_token_limit(info, output)
     water = request_token_limit(most, rules)
     shares = rules.autonomy.shares if work.turn.unasked else None
     memories = _memories(work, water, shares)
@@ -74,7 +74,7 @@ def build_model_request(
     # What is said last stands behind everything that a cache could hold.
     around, used = work.prompt.around, estimated_tokens(memories)
     found = "" if around is None else orientation_text(work, around, look.at, used)
-    moment = (*work.prompt.guidance, found, goal_note(work), volatile_text(work, look))
+    moment = (*work.prompt.guidance, found, goal_prompt_note(work), volatile_text(work, look))
     last = ChatMessage("user", "\n\n".join(filter(None, moment)))
     steps = _steps(work, {item.id: item for item in look.boundary.instructions})
     if work.prompt.shown is None:
@@ -188,13 +188,13 @@ def request_token_limit(limit: int, rules: Rules) -> int:
     return min(limit // 2, rules.high_water_tokens)
 
 
-def output_token_limit(info: ModelInfo, rules: Rules) -> int:
+def model_output_token_limit(info: ModelInfo, rules: Rules) -> int:
     """Most tokens of one answer: where input and output share a window, at most a quarter of it."""
     limit = min(info.max_output_tokens, rules.max_output_tokens)
     return limit if info.max_total_tokens is None else min(limit, info.max_total_tokens // 4)
 
 
-def input_token_limit(info: ModelInfo, output_tokens: int) -> int:
+def model_input_token_limit(info: ModelInfo, output_tokens: int) -> int:
     """Most tokens that may be sent: the model's own limit, and what its total leaves."""
     if info.max_total_tokens is None:
         return info.max_input_tokens

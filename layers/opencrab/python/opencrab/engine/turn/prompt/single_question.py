@@ -3,7 +3,7 @@
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.text.terms import estimated_tokens
-from opencrab.engine.turn.prompt.request import input_token_limit
+from opencrab.engine.turn.prompt.request import model_input_token_limit
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
 
@@ -12,7 +12,7 @@ def single_question_request(
     work: TurnWork, info: ModelInfo, manner: CallOptions, *, system: str, question: str, output: int
 ) -> ChatRequest:
     """The request for an answer of so many tokens; raises Invalid where the model takes less."""
-    most, needed = input_token_limit(info, output), estimated_tokens(system + question)
+    most, needed = model_input_token_limit(info, output), estimated_tokens(system + question)
     if needed > most:
         raise Invalid(
             f"model {info.name!r} accepts {most} tokens; this request needs about {needed}",

@@ -11,7 +11,7 @@ from opencrab.domain.memory.memory import CoreMemory
 from opencrab.domain.models.routing import ModelChosen, Routing, RoutingBasis, Use
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.value import Language
-from opencrab.engine.phrases import phrase
+from opencrab.engine.phrases import system_phrase
 from opencrab.engine.turn.prompt.truncation import truncate_prompt_lines
 from opencrab.engine.turn.work import PreCallState, TurnWork
 from opencrab.ports.texts import Texts
@@ -105,7 +105,7 @@ def models_prompt_note(
     return note.encode()[: _MODELS_NOTE_BYTES - 3].decode(errors="ignore") + "…"
 
 
-def goal_note(work: TurnWork) -> str:
+def goal_prompt_note(work: TurnWork) -> str:
     """What the turn serves, for turns that carry a goal out; "" for all others."""
     goal, language = work.served, work.profile.agent.language
     if goal is None or goal.status.is_end:
@@ -113,7 +113,7 @@ def goal_note(work: TurnWork) -> str:
     facts: dict[str, object] = {"goal": goal.id, "goal_name": goal.name}
     task = goal.current
     if task is not None:
-        return phrase(
+        return system_phrase(
             "note_task",
             language,
             task=task.id,
@@ -124,12 +124,12 @@ def goal_note(work: TurnWork) -> str:
             **facts,
         )
     if not goal.tasks and not goal.stuck:
-        return phrase("note_goal", language, **facts)
+        return system_phrase("note_goal", language, **facts)
     if not goal.stuck and any(not other.status.is_end for other in goal.tasks):
         return ""
     rows = (f"{task_message(other)} {other.result[:_RESULT]}".rstrip() for other in goal.tasks)
     key = "note_repair" if goal.stuck else "note_report"
-    return phrase(key, language, rows="\n".join(rows), cause=goal.stuck, **facts)
+    return system_phrase(key, language, rows="\n".join(rows), cause=goal.stuck, **facts)
 
 
 def instruction_text(language: Language, text: str, authority: Authority, giver: str) -> str:

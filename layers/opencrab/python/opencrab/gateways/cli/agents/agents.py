@@ -59,7 +59,7 @@ def create_agent(terminal: Terminal, /, **draft: Any) -> None:
     if draft["name"] is None:
         if not terminal.interactive:
             raise typer.BadParameter(terminal.words("name_needed"), param_hint="--name")
-        agent = create_by_dialogue(terminal, draft)
+        agent = create_agent_by_dialogue(terminal, draft)
     else:
         agent = _create_from_draft(terminal, draft)
     terminal.answer(agent, "agent_created", name=agent["name"], id=agent["id"])
@@ -86,9 +86,9 @@ def edit_agent(terminal: Terminal, /, agent: AgentName, **draft: Any) -> None:
     if any(value is not None for value in draft.values()):
         wanted = _with_draft(found, draft)
     elif terminal.interactive:
-        from opencrab.gateways.cli.terminal.editor import edit_value
+        from opencrab.gateways.cli.terminal.editor import edit_in_editor
 
-        wanted = edit_value(terminal, _editable(found))
+        wanted = edit_in_editor(terminal, _editable(found))
     else:
         raise typer.BadParameter(terminal.words("nothing_to_edit"), param_hint="--name")
     changed = _save(terminal, found, wanted)
@@ -114,7 +114,7 @@ def retire_agent(
     terminal.answer(retired, "agent_retired", name=retired["name"])
 
 
-def create_by_dialogue(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
+def create_agent_by_dialogue(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
     """Ask for what an agent needs, in the language that is chosen first."""
     tongues = [tongue.value for tongue in AgentLanguage]
     guess = draft.get("language") or terminal.options.language.for_agents

@@ -6,7 +6,7 @@ from rich.text import Text
 
 from opencrab.gateways.cli.terminal.amounts import format_micro_usd
 from opencrab.gateways.cli.terminal.lookup import AgentView
-from opencrab.gateways.cli.terminal.tables import draw_facts
+from opencrab.gateways.cli.terminal.tables import draw_fact_table
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text
 
@@ -39,7 +39,7 @@ def draw_agent(terminal: Terminal, agent: AgentView) -> None:
         (words.term(name), trait_bar((style[name] + 1) / 2, shown=style[name]))
         for name in ("assertiveness", "responsiveness")
     ]
-    draw_facts(terminal.console, [*pairs, *bars, *social, *soul["custom_traits"].items()])
+    draw_fact_table(terminal.console, [*pairs, *bars, *social, *soul["custom_traits"].items()])
 
 
 def trait_bar(share: float, shown: float | None = None) -> str:
@@ -50,9 +50,9 @@ def trait_bar(share: float, shown: float | None = None) -> str:
 
 def _drives(soul: dict[str, Any]) -> dict[str, float]:
     """The drives that act, also where they follow from the personality."""
-    from opencrab.domain.agents.soul import Personality, derived_drives
+    from opencrab.domain.agents.soul import Personality, soul_drives
 
-    derived = derived_drives(Personality.model_validate(soul["personality"]))
+    derived = soul_drives(Personality.model_validate(soul["personality"]))
     return soul["drives"] or derived.model_dump()
 
 

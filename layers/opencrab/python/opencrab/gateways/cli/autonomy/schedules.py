@@ -8,7 +8,7 @@ from opencrab.domain.errors import Conflict, NotFound
 from opencrab.gateways.cli.terminal.arguments import AgentName, Yes, cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with, cli_parameter
 from opencrab.gateways.cli.terminal.dates import format_time
-from opencrab.gateways.cli.terminal.input import confirm_or_refuse, text_given
+from opencrab.gateways.cli.terminal.input import confirm_or_refuse, text_from_argument_or_pipe
 from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import visible_terminal_text
@@ -64,7 +64,9 @@ def add_schedule(
 ) -> None:
     """Add instructions that run at set times."""
     found = find_agent(terminal, agent)
-    text = text_given(terminal, place["text"], needed="schedule_text_needed", option="--text")
+    text = text_from_argument_or_pipe(
+        terminal, place["text"], needed="schedule_text_needed", option="--text"
+    )
     body = _schedule_body(terminal, {"name": schedule, "when": when, **place, "text": text})
     _print_next_run(terminal, terminal.client.post("agents", found["id"], "schedules", body=body))
 
@@ -78,9 +80,9 @@ def edit_schedule(
     if any(value is not None for value in changes.values()):
         wanted = _schedule_body(terminal, changes)
     elif terminal.interactive:
-        from opencrab.gateways.cli.terminal.editor import edit_value
+        from opencrab.gateways.cli.terminal.editor import edit_in_editor
 
-        wanted = edit_value(terminal, {name: shown[name] for name in _WRITTEN})
+        wanted = edit_in_editor(terminal, {name: shown[name] for name in _WRITTEN})
     else:
         raise typer.BadParameter(terminal.words("schedule_nothing"), param_hint="--when")
     _change(terminal, place, shown, wanted)

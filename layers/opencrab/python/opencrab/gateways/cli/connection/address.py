@@ -39,7 +39,9 @@ class ServerAddress:
             return self.host == "localhost" or self.host.endswith(".localhost")
 
 
-def find_address(*, data: Path, url: str | None = None, key: str | None = None) -> ServerAddress:
+def find_server_address(
+    *, data: Path, url: str | None = None, key: str | None = None
+) -> ServerAddress:
     """What was said, else what `opencrab up` wrote, else the usual address."""
     known = _content(data / "endpoint")
     place = _validate_url(url or known or DEFAULT_URL)

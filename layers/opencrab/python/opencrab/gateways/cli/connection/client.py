@@ -37,12 +37,12 @@ _GATEWAY = "apigw-requestid"
 """The header by which API Gateway signs every answer, even where no function was asked."""
 
 
-def new_key() -> str:
+def new_idempotency_key() -> str:
     """A name for one request, under which it may be repeated without happening twice."""
     return secrets.token_hex(16)
 
 
-def path_of(*parts: str) -> str:
+def request_path(*parts: str) -> str:
     """A path under /api from parts that may hold anything."""
     return "/api/" + "/".join(map(_quote_path_part, parts))
 
@@ -98,7 +98,7 @@ class Client:
         `wait` is how many seconds the server may wait for what comes of it; with `version` it is
         done only if the thing still has it.
         """
-        headers = {"Idempotency-Key": key or new_key(), **_if(version)}
+        headers = {"Idempotency-Key": key or new_idempotency_key(), **_if(version)}
         if wait is not None:
             headers["Prefer"] = f"wait={wait}"
         return self._send("POST", parts, body=body or {}, headers=headers, wait=wait or 0)
@@ -168,7 +168,7 @@ class Client:
         }
         with (
             self._translated(),
-            self._http.stream("GET", path_of(*parts), **asked) as response,
+            self._http.stream("GET", request_path(*parts), **asked) as response,
         ):
             if not response.is_success:
                 response.read()
@@ -211,7 +211,7 @@ class Client:
         with self._translated():
             response = self._http.request(
                 method,
-                path_of(*parts),
+                request_path(*parts),
                 params=_encode_query(query or {}),
                 content=content,
                 headers=headers,

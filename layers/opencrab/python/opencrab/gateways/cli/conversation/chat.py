@@ -8,7 +8,12 @@ from opencrab.domain.errors import NotFound
 from opencrab.gateways.cli.terminal.arguments import AnyAgent, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.input import ask_number, ask_yes_or_no
-from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent, living_agents, open_session
+from opencrab.gateways.cli.terminal.lookup import (
+    AgentView,
+    find_agent,
+    living_agents,
+    open_session_with_agent,
+)
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
@@ -32,7 +37,7 @@ def chat(
     from opencrab.gateways.cli.conversation.script_chat import Speaker
 
     def place() -> str:
-        return session or str(open_session(terminal, _require_agent(someone))["id"])
+        return session or str(open_session_with_agent(terminal, _require_agent(someone))["id"])
 
     mouth = Speaker(terminal, place, speaker)
     lines = (each for each in terminal.input if each.strip()) if say is None else (say,)
@@ -63,12 +68,12 @@ def _choice(terminal: Terminal, agents: list[AgentView]) -> AgentView:
 
 
 def _first(terminal: Terminal) -> AgentView:
-    from opencrab.gateways.cli.agents.agents import create_by_dialogue
+    from opencrab.gateways.cli.agents.agents import create_agent_by_dialogue
 
     terminal.say("no_agents")
     if not ask_yes_or_no(terminal.words("create_one"), default=True):
         raise typer.Exit
-    agent = create_by_dialogue(terminal, {})
+    agent = create_agent_by_dialogue(terminal, {})
     terminal.say("agent_created", name=agent["name"], id=agent["id"])
     return agent
 

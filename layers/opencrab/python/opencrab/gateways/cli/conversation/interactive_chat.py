@@ -7,12 +7,21 @@ from typing import Any
 from rich.text import Text
 
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
-from opencrab.gateways.cli.conversation.sessions import read_lines
-from opencrab.gateways.cli.terminal.command import print_error
-from opencrab.gateways.cli.terminal.exchange import WAIT_SECONDS, Exchange, check_text, patience_of
-from opencrab.gateways.cli.terminal.input import ask_yes_or_no, line_editing, read_text
-from opencrab.gateways.cli.terminal.lines import draw_line, draw_speech
-from opencrab.gateways.cli.terminal.lookup import AgentView, open_session
+from opencrab.gateways.cli.conversation.sessions import read_session_lines
+from opencrab.gateways.cli.terminal.command import print_cli_error
+from opencrab.gateways.cli.terminal.exchange import (
+    WAIT_SECONDS,
+    Exchange,
+    check_message_text,
+    reply_timeout,
+)
+from opencrab.gateways.cli.terminal.input import (
+    ask_yes_or_no,
+    read_piped_text,
+    terminal_line_editing,
+)
+from opencrab.gateways.cli.terminal.lines import draw_session_line, draw_speech
+from opencrab.gateways.cli.terminal.lookup import AgentView, open_session_with_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text
 
@@ -41,7 +50,7 @@ class Dialogue:
         self._terminal = terminal
         self._words = terminal.words
         self._speaker = speaker
-        self._patience = patience_of(terminal, self._dim)
+        self._patience = reply_timeout(terminal, self._dim)
         self._exchange: Exchange | None = None
         self._seen = 0
         self._private = True
@@ -52,7 +61,7 @@ class Dialogue:
         assert agent is not None  # noqa: S101 - an agent or a session is always there
         self._agent = agent
         self._continued = found is not None
-        self._session = found or open_session(terminal, agent)
+        self._session = found or open_session_with_agent(terminal, agent)
         self._commands: dict[str, Callable[[], None]] = {
             "help": self._help,
             "state": self._state,
@@ -68,7 +77,7 @@ class Dialogue:
         """Talk until `/quit`, the end of input, or two interruptions."""
         state = self._terminal.options.state or Path("~/.local/state").expanduser()
         self._greet()
-        with line_editing(state / "opencrab" / "chat_history"):
+        with terminal_line_editing(state / "opencrab" / "chat_history"):
             try:
                 self._talk()
             except (EOFError, KeyboardInterrupt, DialogueLeft):
@@ -79,7 +88,7 @@ class Dialogue:
         interrupted = False
         while True:
             try:
-                text = read_text(input, self._words("you"), "… ")
+                text = read_piped_text(input, self._words("you"), "… ")
             except KeyboardInterrupt:
                 self._terminal.line()
                 if interrupted:
@@ -91,7 +100,7 @@ class Dialogue:
             try:
                 self._take(text)
             except OpenCrabError as error:
-                print_error(self._terminal, error)
+                print_cli_error(self._terminal, error)
                 if isinstance(error, Unavailable):
                     self._dim(self._words("retry"))
 
@@ -110,7 +119,7 @@ class Dialogue:
         self._exchange = Exchange(
             self._terminal.client,
             self._session["id"],
-            check_text(self._terminal, text),
+            check_message_text(self._terminal, text),
             self._speaker,
         )
         self._terminal.line()
@@ -183,7 +192,7 @@ class Dialogue:
         if "agent_name" in line:
             draw_speech(self._terminal, line["agent_name"], line["text"], line["kind"])
         else:
-            draw_line(self._terminal, line)
+            draw_session_line(self._terminal, line)
 
     def _greet(self) -> None:
         names = Text(clean_terminal_text(self._agent["name"]), style="bold cyan")
@@ -196,9 +205,9 @@ class Dialogue:
             self._recall(_SHOWN_BEFORE)
 
     def _recall(self, last: int) -> None:
-        lines = read_lines(self._terminal, self._session["id"], last)
+        lines = read_session_lines(self._terminal, self._session["id"], last)
         for line in lines:
-            draw_line(self._terminal, line)
+            draw_session_line(self._terminal, line)
         if lines:
             self._seen = max(self._seen, lines[-1]["sequence"])
 
@@ -212,7 +221,7 @@ class Dialogue:
         raise DialogueLeft
 
     def _new(self) -> None:
-        self._session = open_session(self._terminal, self._agent)
+        self._session = open_session_with_agent(self._terminal, self._agent)
         self._exchange, self._seen = None, 0
         self._dim(self._words("new_session", id=self._session["id"]))
 

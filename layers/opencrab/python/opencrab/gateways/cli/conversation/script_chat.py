@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from opencrab.gateways.cli.terminal.exchange import Exchange, check_text, patience_of
+from opencrab.gateways.cli.terminal.exchange import Exchange, check_message_text, reply_timeout
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
@@ -14,12 +14,12 @@ class Speaker:
         self._terminal = terminal
         self._place = place
         self._name = name
-        self._patience = patience_of(terminal, terminal.print_complaint)
+        self._patience = reply_timeout(terminal, terminal.print_complaint)
         self._session_id = ""
 
     def say(self, text: str) -> bool:
         """Say one thing and write what comes back; False when that was a notice of a failure."""
-        text = check_text(self._terminal, text)
+        text = check_message_text(self._terminal, text)
         self._session_id = self._session_id or self._place()
         exchange = Exchange(self._terminal.client, self._session_id, text, self._name)
         waiting = self._hear(exchange)

@@ -40,14 +40,14 @@ def show_session(
         _show_fairness(terminal, session)
         return
     found = terminal.client.get("sessions", session)
-    lines = read_lines(terminal, session, last, everything=everything)
+    lines = read_session_lines(terminal, session, last, everything=everything)
     if terminal.options.json:
         terminal.json({**found, "lines": lines})
         return
-    from opencrab.gateways.cli.terminal.lines import draw_line
+    from opencrab.gateways.cli.terminal.lines import draw_session_line
 
     for line in lines:
-        draw_line(terminal, line)
+        draw_session_line(terminal, line)
     if found.get("ended_by"):
         terminal.say("discussion_over", why=terminal.words.term(found["ended_by"]))
 
@@ -70,7 +70,7 @@ def mentor(
     terminal.answer(placed, "mentored")
 
 
-def read_lines(
+def read_session_lines(
     terminal: Terminal, session_id: str, last: int, *, everything: bool = False
 ) -> list[dict[str, Any]]:
     """The newest lines of a session, oldest first."""

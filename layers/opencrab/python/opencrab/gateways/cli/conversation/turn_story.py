@@ -10,7 +10,7 @@ from rich.text import Text
 from opencrab.domain.errors import OpenCrabError
 from opencrab.gateways.cli.terminal.amounts import format_micro_usd
 from opencrab.gateways.cli.terminal.dates import format_time
-from opencrab.gateways.cli.terminal.tables import indent_text, markdown_text
+from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text, truncate_line
 
@@ -30,7 +30,7 @@ def print_turn_story(terminal: Terminal, turn: dict[str, Any]) -> None:
     for line in lines:
         if line["turn_id"] == turn["id"] and line["kind"] != "approval":
             terminal.draw(Text(f"» {clean_terminal_text(line['speaker_name'])}", style="bold cyan"))
-            terminal.draw(indent_text(markdown_text(line["text"])))
+            terminal.draw(indent_terminal_text(render_markdown(line["text"])))
     _end(terminal, turn, told=any(line["text"] == turn["note"] for line in lines))
 
 
@@ -51,7 +51,9 @@ def _begin(terminal: Terminal, turn: dict[str, Any], lines: list[dict[str, Any]]
     terminal.draw(Text(trigger), style="dim")
     for line in lines:
         if line["message_id"] == turn["message_id"] and not line["from_agent"]:
-            terminal.draw(indent_text(markdown_text(f"{line['speaker_name']}: {line['text']}")))
+            terminal.draw(
+                indent_terminal_text(render_markdown(f"{line['speaker_name']}: {line['text']}"))
+            )
 
 
 def _step(terminal: Terminal, step: dict[str, Any]) -> None:
@@ -88,7 +90,9 @@ def _call(terminal: Terminal, call: dict[str, Any]) -> None:
     mark = _MARKS.get(call["state"], "✗")
     arguments = _json(call.get("arguments"), _ARGUMENTS)
     terminal.draw(
-        indent_text(Text(f"{mark} {clean_terminal_text(call['name'])} {arguments}".rstrip()))
+        indent_terminal_text(
+            Text(f"{mark} {clean_terminal_text(call['name'])} {arguments}".rstrip())
+        )
     )
     approval = call.get("approval")
     if approval:
@@ -124,7 +128,9 @@ def _end(terminal: Terminal, turn: dict[str, Any], *, told: bool) -> None:
 
 def _detail(terminal: Terminal, label: str, text: str, style: str) -> None:
     shown = Text(f"{label} " if label.strip() else label, style="dim")
-    terminal.draw(indent_text(shown.append_text(Text(clean_terminal_text(text), style=style))))
+    terminal.draw(
+        indent_terminal_text(shown.append_text(Text(clean_terminal_text(text), style=style)))
+    )
 
 
 def _lines(terminal: Terminal, turn: dict[str, Any]) -> list[dict[str, Any]]:

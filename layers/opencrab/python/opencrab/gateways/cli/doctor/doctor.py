@@ -13,8 +13,8 @@ from opencrab.gateways.cli.doctor.server_checks import (
     CheckVerdict,
     Finding,
     check_clock,
-    moment_of,
-    of_setup,
+    check_setup,
+    time_of_server,
 )
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -61,14 +61,14 @@ def examine_installation(terminal: Terminal) -> Iterator[Finding]:
     there = _time_there(terminal, setup)
     now = terminal.options.now
     yield from check_clock(words, now() if now else None, there)
-    yield from of_setup(words, setup, there)
+    yield from check_setup(words, setup, there)
     agents = _try("agents", lambda: list(terminal.client.items("agents")))
     yield agents if isinstance(agents, Finding) else _of_agents(terminal, agents)
 
 
 def _time_there(terminal: Terminal, setup: dict[str, Any]) -> datetime | None:
     """The server's clock, as its answer was dated."""
-    return moment_of(setup.get("now")) or moment_of(terminal.client.dated)
+    return time_of_server(setup.get("now")) or time_of_server(terminal.client.dated)
 
 
 def _of_agents(terminal: Terminal, agents: list[dict[str, Any]]) -> Finding:

@@ -39,7 +39,7 @@ class Finding:
     cure: str = ""
 
 
-def of_setup(
+def check_setup(
     words: SentenceCatalog, setup: Mapping[str, Any], now: datetime | None
 ) -> Iterator[Finding]:
     """Everything that a server says of its setup, at its own time `now`, where that is known."""
@@ -68,7 +68,7 @@ def check_clock(
         yield Finding("clock", CheckVerdict.WELL, detail)
 
 
-def moment_of(text: object) -> datetime | None:
+def time_of_server(text: object) -> datetime | None:
     """A time as an HTTP header or as JSON has it; None for anything else."""
     if not isinstance(text, str):
         return None
@@ -137,7 +137,7 @@ def _of_heartbeat(
 ) -> Iterator[Finding]:
     if not isinstance(heartbeat, Mapping):
         return
-    last = moment_of(heartbeat.get("at"))
+    last = time_of_server(heartbeat.get("at"))
     if last is None:
         yield Finding("heartbeat", CheckVerdict.NOTE, words("beat_none"), words("beat_none_cure"))
     elif now is not None:

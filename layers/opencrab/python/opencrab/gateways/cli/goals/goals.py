@@ -7,7 +7,7 @@ import typer
 
 from opencrab.gateways.cli.terminal.arguments import AgentName, Reason, cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.dates import format_time, moment_in
+from opencrab.gateways.cli.terminal.dates import format_time, parse_cli_time
 from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -76,7 +76,7 @@ def add_goal(
         "name": name,
         "description": description,
         "horizon": "aspiration" if aspiration else None,
-        "deadline": moment_in(terminal, "--deadline", deadline, whole_day=True),
+        "deadline": parse_cli_time(terminal, "--deadline", deadline, whole_day=True),
         "expected_reward": reward,
     }
     body = {field: value for field, value in given.items() if value is not None}

@@ -12,17 +12,17 @@ import typer
 from opencrab.domain.errors import Conflict, Refused, Unavailable
 from opencrab.gateways.cli.goals.task_panel import (
     MARKS,
-    mark_of,
-    place_of,
-    status_of,
     task_figures,
+    task_mark,
     task_panel,
+    task_place_text,
+    task_status_text,
 )
-from opencrab.gateways.cli.terminal.command import print_error
+from opencrab.gateways.cli.terminal.command import print_cli_error
 from opencrab.gateways.cli.terminal.exchange import TRIES
 from opencrab.gateways.cli.terminal.input import ask_line, ask_yes_or_no
 from opencrab.gateways.cli.terminal.lookup import AgentView
-from opencrab.gateways.cli.terminal.tables import indent_text, markdown_text
+from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import truncate_line, visible_terminal_text
 
@@ -43,15 +43,15 @@ def follow_task(terminal: Terminal, agent: AgentView, task: TaskView) -> None:
     if terminal.options.json:
         terminal.json(task)
     else:
-        tell_end(terminal, agent, task)
+        print_task_end(terminal, agent, task)
     raise typer.Exit(0 if task["status"] == "completed" else 1)
 
 
-def tell_end(terminal: Terminal, agent: AgentView, task: TaskView) -> None:
+def print_task_end(terminal: Terminal, agent: AgentView, task: TaskView) -> None:
     """What came of a task, or what it waits for and how it goes on."""
     name, task_id = agent["name"], task["id"]
     if task["report"] and terminal.interactive:
-        terminal.draw(indent_text(markdown_text(task["report"])))
+        terminal.draw(indent_terminal_text(render_markdown(task["report"])))
     elif task["report"]:
         terminal.line(task["report"])
     for what in _untold(task):
@@ -60,7 +60,7 @@ def tell_end(terminal: Terminal, agent: AgentView, task: TaskView) -> None:
         terminal.dim(terminal.words("task_why_paused", reason=task["pause_reason"]))
         terminal.dim(terminal.words("task_next_paused", agent=name, id=task_id))
     elif task["behind"]:
-        terminal.line(place_of(terminal.words, task))
+        terminal.line(task_place_text(terminal.words, task))
         told = {"agent": name, "id": task["behind"]["id"]}
         terminal.dim(terminal.words("task_next_behind", **told))
     elif task["approval"] and not task["over"]:
@@ -156,7 +156,7 @@ class _Follower:
             self._terminal.client.post("approvals", asked["approval_id"], "decide", body=body)
         except (Refused, Conflict) as error:
             self._left_to_others.add(asked["approval_id"])
-            print_error(self._terminal, error)
+            print_cli_error(self._terminal, error)
         return True
 
     def _interrupted(self) -> None:
@@ -172,7 +172,7 @@ class _Follower:
         if answer in _PAUSE | _CANCEL:
             verb = "pause" if answer in _PAUSE else "cancel"
             task = self._task = self._terminal.client.post(*self._place, verb)
-            status = status_of(self._terminal.words, task)
+            status = task_status_text(self._terminal.words, task)
             self._terminal.say("task_title", id=task["id"], name=task["name"], status=status)
             return
         name, task_id = self._agent["name"], self._task["id"]
@@ -233,10 +233,10 @@ class _Lines(_Nowhere):
 
     def show(self, task: TaskView) -> None:
         words = self._terminal.words
-        status = status_of(words, task)
+        status = task_status_text(words, task)
         named = words("task_title", id=task["id"], name=task["name"], status=status)
         self._tell(f"status {task['status']}", named)
-        if place := place_of(words, task):
+        if place := task_place_text(words, task):
             self._tell(place, place)
         if task["thinking"]:
             thought = truncate_line(task["thinking"], _THOUGHT)
@@ -248,7 +248,7 @@ class _Lines(_Nowhere):
                 self._tell(f"{task['turn_id']} {deed['id']}", row)
         for part in task["tasks"]:
             if part["status"] in _REPORTED:
-                told = f"{part['name']}{mark_of(words, part)}"
+                told = f"{part['name']}{task_mark(words, part)}"
                 row = f"[{part['id']}] {_REPORTED[part['status']]} {told}"
                 self._tell(part["id"], f"{row} ({task_figures(words, task)})")
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from opencrab.gateways.cli.language.sentences import SentenceCatalog
 from opencrab.gateways.cli.terminal.amounts import format_micro_usd
-from opencrab.gateways.cli.terminal.tables import indent_text
+from opencrab.gateways.cli.terminal.tables import indent_terminal_text
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import (
     clean_terminal_text,
@@ -41,25 +41,27 @@ _THOUGHT = 300
 _RESULT = 200
 
 
-def status_of(words: SentenceCatalog, task: TaskView) -> str:
+def task_status_text(words: SentenceCatalog, task: TaskView) -> str:
     """Where a task stands, in a word."""
     key = _STATUSES.get(task["status"])
     return words(key) if key else str(task["status"])
 
 
-def place_of(words: SentenceCatalog, task: TaskView) -> str:
+def task_place_text(words: SentenceCatalog, task: TaskView) -> str:
     """For whom a task in line waits; nothing for others."""
     front = task["behind"]
     if front is None:
         return ""
-    return words("task_behind", id=front["id"], name=front["name"], status=status_of(words, front))
+    return words(
+        "task_behind", id=front["id"], name=front["name"], status=task_status_text(words, front)
+    )
 
 
 def task_panel(words: SentenceCatalog, task: TaskView, deeds: list[TaskView]) -> Panel:
     """A task's plan, what is done now, the last of what was done, and what the agent thinks."""
     title = Text(clean_terminal_text(f"{task['id']} {task['name']} "), style="bold")
     style = _COLOURS.get(task["status"], "cyan")
-    title.append(f"[{status_of(words, task)}]", style=style)
+    title.append(f"[{task_status_text(words, task)}]", style=style)
     hint = None if task["over"] else Text(words("task_keys"), style="dim")
     inner = Group(*_rows(words, task, deeds))
     return Panel(
@@ -75,17 +77,19 @@ def task_panel(words: SentenceCatalog, task: TaskView, deeds: list[TaskView]) ->
 def draw_task(terminal: Terminal, task: TaskView, *, details: bool = False) -> None:
     """A task as it stands, for somebody who looks once; with what its actions carry if wanted."""
     words = terminal.words
-    told = words("task_title", id=task["id"], name=task["name"], status=status_of(words, task))
+    told = words(
+        "task_title", id=task["id"], name=task["name"], status=task_status_text(words, task)
+    )
     terminal.draw(Text(clean_terminal_text(told), style="bold"))
     terminal.draw(Text(task_figures(words, task)), style="dim")
     for row in _plan(words, task):
-        terminal.draw(indent_text(row))
+        terminal.draw(indent_terminal_text(row))
     for deed in task["actions"]:
-        terminal.draw(indent_text(_deed(deed)))
+        terminal.draw(indent_terminal_text(_deed(deed)))
         for text in _tool_call_lines(deed) if details else ():
             terminal.draw(Padding.indent(Text(clean_terminal_text(text), style="dim"), 4))
     if task["thinking"]:
-        terminal.draw(indent_text(_thinking_text(words, task)))
+        terminal.draw(indent_terminal_text(_thinking_text(words, task)))
 
 
 def task_figures(words: SentenceCatalog, task: TaskView) -> str:
@@ -112,7 +116,7 @@ def _rows(
     bar = ProgressBar(total=100, completed=task["completion"], width=_BAR)
     head.add_row(bar, Text(f"{task['completion']}%", style="bold"), Text(task_figures(words, task)))
     yield head
-    if place := place_of(words, task):
+    if place := task_place_text(words, task):
         yield Text(clean_terminal_text(place), style="yellow")
     yield from _plan(words, task)
     current = task["current"]
@@ -129,7 +133,7 @@ def _rows(
         yield _thinking_text(words, task)
 
 
-def mark_of(words: SentenceCatalog, part: TaskView) -> str:
+def task_mark(words: SentenceCatalog, part: TaskView) -> str:
     """What is to be known of a task behind its name: why it failed, or that nothing shows it."""
     if part["status"] == "done" and not part["confirmed"]:
         return f" ({words('unconfirmed')})"
@@ -140,7 +144,7 @@ def _plan(words: SentenceCatalog, task: TaskView) -> Iterator[Text]:
     for part in task["tasks"]:
         style = "bold" if part["status"] == "active" else _STYLES.get(part["status"], "")
         mark = _TASK_MARKS.get(part["status"], "·")
-        more = mark_of(words, part)
+        more = task_mark(words, part)
         yield Text(clean_terminal_text(f"{mark} {part['id']} {part['name']}{more}"), style=style)
 
 

@@ -42,10 +42,14 @@ def run_task(
 ) -> None:
     """Let an agent plan and carry out an instruction, and watch it."""
     from opencrab.gateways.cli.goals.task_follow import follow_task
-    from opencrab.gateways.cli.terminal.exchange import check_text
+    from opencrab.gateways.cli.terminal.exchange import check_message_text
 
     found = find_agent(terminal, agent)
-    given = {"instruction": check_text(terminal, instruction), "name": name, "budget_usd": budget}
+    given = {
+        "instruction": check_message_text(terminal, instruction),
+        "name": name,
+        "budget_usd": budget,
+    }
     body = {field: value for field, value in given.items() if value is not None}
     follow_task(terminal, found, terminal.client.post("agents", found["id"], "tasks", body=body))
 
@@ -74,7 +78,7 @@ def show_task(
     ] = False,
 ) -> None:
     """Show the progress of a task; default: the newest."""
-    from opencrab.gateways.cli.goals.task_follow import follow_task, tell_end
+    from opencrab.gateways.cli.goals.task_follow import follow_task, print_task_end
     from opencrab.gateways.cli.goals.task_panel import draw_task
 
     found = find_agent(terminal, agent)
@@ -85,7 +89,7 @@ def show_task(
         terminal.json(shown)
     else:
         draw_task(terminal, shown, details=details)
-        tell_end(terminal, found, shown)
+        print_task_end(terminal, found, shown)
 
 
 @cli_command
@@ -127,11 +131,11 @@ def steer_task(
     ],
 ) -> None:
     """Send a message that the agent reads before its next step."""
-    from opencrab.gateways.cli.terminal.exchange import check_text
+    from opencrab.gateways.cli.terminal.exchange import check_message_text
 
     first, *more = words
     task = first if more and _TASK.fullmatch(first) else None
-    text = check_text(terminal, " ".join(words if task is None else more))
+    text = check_message_text(terminal, " ".join(words if task is None else more))
     found = find_agent(terminal, agent)
     task = task or _only(terminal, found, _OPEN)
     steered = terminal.client.post(
@@ -162,12 +166,12 @@ _FITS = {
 def _change(
     terminal: Terminal, agent: str, task: str | None, verb: str, body: dict[str, str]
 ) -> None:
-    from opencrab.gateways.cli.goals.task_panel import status_of
+    from opencrab.gateways.cli.goals.task_panel import task_status_text
 
     found = find_agent(terminal, agent)
     task = task or _only(terminal, found, _FITS[verb])
     changed = terminal.client.post("agents", found["id"], "tasks", task, verb, body=body)
-    status = status_of(terminal.words, changed)
+    status = task_status_text(terminal.words, changed)
     told = {"id": changed["id"], "name": changed["name"], "status": status}
     terminal.answer(changed, "task_title", **told)
 
@@ -193,14 +197,14 @@ def _only(terminal: Terminal, agent: AgentView, statuses: frozenset[str]) -> str
 
 
 def _draw(terminal: Terminal, tasks: list[TaskView]) -> None:
-    from opencrab.gateways.cli.goals.task_panel import status_of
+    from opencrab.gateways.cli.goals.task_panel import task_status_text
 
     heads = ("id", "name", "status", "completion", "tasks", "created")
     rows = [
         (
             task["id"],
             task["name"],
-            status_of(terminal.words, task),
+            task_status_text(terminal.words, task),
             f"{task['completion']}%",
             f"{task['tasks_over']}/{task['tasks_total']}" if task["tasks_total"] else "",
             format_time(task["created_at"]),

@@ -8,7 +8,7 @@ from opencrab.gateways.cli.terminal.amounts import (
     UNKNOWN,
     format_count,
     format_dollars,
-    format_effect,
+    format_effect_for_terminal,
     format_estimate,
     format_percent,
     format_seconds,
@@ -140,7 +140,14 @@ def _skills(terminal: Terminal, shown: Found) -> None:
             turns = f"{trial['turns']} / {trial['most_turns']}" if trial else UNKNOWN
             compared = f"{effect['given']} / {effect['held']}"
             rows.append(
-                (each["name"], waits, each["uses"], format_effect(words, effect), compared, turns)
+                (
+                    each["name"],
+                    waits,
+                    each["uses"],
+                    format_effect_for_terminal(words, effect),
+                    compared,
+                    turns,
+                )
             )
         heads = ("skill", "status", "usage", "effect", "with_without", "trial")
         terminal.table(heads, rows)
@@ -221,7 +228,7 @@ def _memory(terminal: Terminal, shown: Found) -> None:
     effect = shown["effect"]
     terminal.say(
         "memories_change",
-        effect=format_effect(words, effect),
+        effect=format_effect_for_terminal(words, effect),
         given=effect["given"],
         held=effect["held"],
         percent=shown["withheld_percent"],

@@ -8,7 +8,7 @@ from opencrab.domain.errors import Conflict
 from opencrab.gateways.cli.terminal.arguments import AnyAgent, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.files import unusable_file_error
-from opencrab.gateways.cli.terminal.lookup import named_or_only
+from opencrab.gateways.cli.terminal.lookup import named_or_only_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
@@ -19,13 +19,19 @@ def export_state(
     directory: Annotated[Path, cli_option("The folder to write to.")] = Path("logs"),
 ) -> None:
     """Write an agent's state.json, and append new events to its events.jsonl."""
-    from opencrab.gateways.cli.insight.export_files import DamagedExport, HistoryFile, write_state
+    from opencrab.gateways.cli.insight.export_files import (
+        DamagedExport,
+        HistoryFile,
+        write_agent_state_file,
+    )
 
-    found = named_or_only(terminal, agent)
+    found = named_or_only_agent(terminal, agent)
     try:
         directory.mkdir(parents=True, exist_ok=True)
         ledger = HistoryFile.opened(directory, found["id"])
-        state = write_state(directory, terminal.client.get("agents", found["id"], "state"))
+        state = write_agent_state_file(
+            directory, terminal.client.get("agents", found["id"], "state")
+        )
         count = 0
         place: str | None = ledger.place
         while True:

@@ -106,7 +106,7 @@ class HistoryFile:
         return b""
 
 
-def write_state(directory: Path, state: dict[str, Any]) -> Path:
+def write_agent_state_file(directory: Path, state: dict[str, Any]) -> Path:
     """Replace the state file as a whole: two spaces, UTF-8, no byte order mark."""
     path = directory / STATE
     _replace(path, json.dumps(state, ensure_ascii=False, indent=2) + "\n")

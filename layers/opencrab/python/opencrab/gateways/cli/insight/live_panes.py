@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from opencrab.gateways.cli.terminal.arguments import AnyAgent, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.lookup import named_or_only
+from opencrab.gateways.cli.terminal.lookup import named_or_only_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ def watch(
     tasks: Annotated[bool, cli_option("Expand the plan's goals into tasks.")] = False,
 ) -> None:
     """Watch an agent live: chat, cli, plan, inspector and vitals; or a session."""
-    from opencrab.gateways.cli.insight.session_watch import follow_session, live_session_events
+    from opencrab.gateways.cli.insight.session_watch import live_session_events, watch_session
 
     if session is not None and agent is None:
-        follow_session(terminal, session, thoughts=thoughts, after=after)
+        watch_session(terminal, session, thoughts=thoughts, after=after)
         return
-    found = named_or_only(terminal, agent)
+    found = named_or_only_agent(terminal, agent)
 
     def look() -> list[PaneView]:
         items: list[PaneView] = terminal.client.get("agents", found["id"], "panes")["items"]

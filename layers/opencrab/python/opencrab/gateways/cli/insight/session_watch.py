@@ -9,7 +9,7 @@ from typing import Any
 from opencrab.domain.errors import Unavailable
 from opencrab.gateways.cli.terminal.exchange import TRIES
 from opencrab.gateways.cli.terminal.lines import draw_action, draw_speech
-from opencrab.gateways.cli.terminal.tables import indent_text, markdown_text
+from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 AGAIN_SECONDS = 1.0
@@ -18,7 +18,7 @@ PRIVATE = "speech,system,approval,inner_voice,action"
 Event = dict[str, Any]
 
 
-def follow_session(
+def watch_session(
     terminal: Terminal, session_id: str, *, thoughts: bool, after: int | None
 ) -> None:
     """Tell what happens in a session, until the person leaves."""
@@ -74,7 +74,9 @@ class EventPrinter:
         """Draw an event, or keep it until the rest of its line is there."""
         kind, metadata = event["type"], event.get("metadata", {})
         if kind == "RUN_ERROR":
-            self._terminal.draw(indent_text(markdown_text(event["message"])), style="yellow")
+            self._terminal.draw(
+                indent_terminal_text(render_markdown(event["message"])), style="yellow"
+            )
             return
         if kind == "CUSTOM" and event["name"] == "gap":
             self._terminal.dim(self._terminal.words("watch_gap", **event["value"]))
@@ -92,7 +94,9 @@ class EventPrinter:
             draw_action(self._terminal, _action(pieces, metadata))
         elif kind == "inner_voice":
             text = _join_deltas(pieces)
-            self._terminal.draw(indent_text(markdown_text(f"({name}: {text})")), style="dim italic")
+            self._terminal.draw(
+                indent_terminal_text(render_markdown(f"({name}: {text})")), style="dim italic"
+            )
         else:
             agent = bool(metadata["fromAgent"])
             draw_speech(self._terminal, name, _join_deltas(pieces), kind, agent=agent)

@@ -9,7 +9,7 @@ import typer
 from opencrab.gateways.cli.terminal.amounts import (
     format_count,
     format_dollars,
-    format_effect,
+    format_effect_for_terminal,
     format_estimate,
     format_percent,
     format_seconds,
@@ -150,7 +150,7 @@ def _skill(terminal: Terminal, each: Found) -> None:
     words, effect, trial = terminal.words, each["effect"], each["trial"]
     terminal.say(
         "trial_shows",
-        effect=format_effect(words, effect),
+        effect=format_effect_for_terminal(words, effect),
         given=effect["given"],
         held=effect["held"],
         percent=each["withheld_percent"],
@@ -192,7 +192,7 @@ def _memory(terminal: Terminal, each: Found) -> None:
     effect = each["effect"]
     terminal.say(
         "memories_change",
-        effect=format_effect(terminal.words, effect),
+        effect=format_effect_for_terminal(terminal.words, effect),
         given=effect["given"],
         held=effect["held"],
         percent=each["withheld_percent"],
@@ -251,7 +251,7 @@ def _evidence(terminal: Terminal, numbers: Mapping[str, Any]) -> list[str]:
         said.append(
             words(
                 "rests_on_points",
-                effect=format_effect(words, numbers),
+                effect=format_effect_for_terminal(words, numbers),
                 given=numbers["given"],
                 held=numbers["held"],
             )
@@ -325,9 +325,9 @@ def _print_reviews(terminal: Terminal, looked: Found) -> None:
 def _points(terminal: Terminal, review: Found) -> str:
     effect = review["effect"]
     if effect is None:
-        return format_effect(terminal.words, None)
+        return format_effect_for_terminal(terminal.words, None)
     points = {("points" if key == "mean" else key): 100 * effect[key] for key in _LIMITS}
-    return format_effect(terminal.words, points)
+    return format_effect_for_terminal(terminal.words, points)
 
 
 _LIMITS = ("mean", "low", "high")

@@ -15,9 +15,9 @@ from opencrab.gateways.cli.terminal.amounts import (
     UNKNOWN,
     format_dollars,
     format_estimate,
+    format_in_steps,
     format_percent,
     format_seconds,
-    in_steps,
 )
 from opencrab.gateways.cli.terminal.arguments import Yes, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
@@ -63,7 +63,7 @@ COMMANDS: dict[str, Callable[..., None]] = {"models": eval_models}
 
 
 def _budget(terminal: Terminal, text: str) -> int:
-    budget = in_steps(text, _STEP, _MOST_USD)
+    budget = format_in_steps(text, _STEP, _MOST_USD)
     if not budget:
         raise typer.BadParameter(terminal.words("eval_budget"), param_hint="--budget-usd")
     return budget

@@ -8,7 +8,7 @@ from typing import Any
 from opencrab.domain.errors import Conflict
 from opencrab.domain.statistics.confidence import estimate_mean, moment_sums
 from opencrab.gateways.cli.learning.model_trial_tasks import TrialTask
-from opencrab.gateways.cli.terminal.exchange import Exchange, patience_of
+from opencrab.gateways.cli.terminal.exchange import Exchange, reply_timeout
 from opencrab.gateways.cli.terminal.lookup import AgentView
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -79,7 +79,7 @@ class Trial:
 
     def _answer(self, exchange: Exchange) -> tuple[str, str]:
         """How the turn ended and what it said; one that waits for leave is ended."""
-        patience = patience_of(self.terminal, self.terminal.print_complaint)
+        patience = reply_timeout(self.terminal, self.terminal.print_complaint)
         while True:
             patience.ask(exchange)
             if not exchange.pending:

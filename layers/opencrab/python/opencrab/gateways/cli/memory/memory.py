@@ -12,8 +12,12 @@ from opencrab.gateways.cli.memory.search import HEARINGS, PERIOD, Agent, parse_p
 from opencrab.gateways.cli.terminal.arguments import Yes, cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with
 from opencrab.gateways.cli.terminal.dates import format_time
-from opencrab.gateways.cli.terminal.input import ask_yes_or_no, require_person, text_given
-from opencrab.gateways.cli.terminal.lookup import AgentView, named_or_only
+from opencrab.gateways.cli.terminal.input import (
+    ask_yes_or_no,
+    require_terminal_user,
+    text_from_argument_or_pipe,
+)
+from opencrab.gateways.cli.terminal.lookup import AgentView, named_or_only_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import truncate_line, visible_terminal_text
 
@@ -51,7 +55,7 @@ def list_memories(
     last: Annotated[int, cli_option("Number of memories.", min=1)] = 50,
 ) -> None:
     """List an agent's memories, newest first."""
-    found = named_or_only(terminal, agent)
+    found = named_or_only_agent(terminal, agent)
     listed = terminal.client.items(*_place(found), category=category)
     memories = list(islice(listed, last))
     if terminal.options.json:
@@ -67,7 +71,7 @@ def list_memories(
 @cli_command
 def show_memory(terminal: Terminal, memory: MemoryId, agent: Agent = None) -> None:
     """Show one memory and its source."""
-    found = named_or_only(terminal, agent)
+    found = named_or_only_agent(terminal, agent)
     shown = terminal.client.get(*_place(found), memory)
     terminal.show(shown, _tell)
 
@@ -90,8 +94,8 @@ def add_memory(
     ] = HearingOption.PUBLIC,
 ) -> None:
     """Give an agent a memory to keep."""
-    found = named_or_only(terminal, agent)
-    content = text_given(terminal, text, needed="memory_text_needed", option="TEXT")
+    found = named_or_only_agent(terminal, agent)
+    content = text_from_argument_or_pipe(terminal, text, needed="memory_text_needed", option="TEXT")
     given = {
         "content": content.strip(),
         "category": category,
@@ -121,7 +125,7 @@ def forget(
     **stretch: str | None,
 ) -> None:
     """Delete a memory, a conversation, a person, a period or everything, for good."""
-    found = named_or_only(terminal, agent)
+    found = named_or_only_agent(terminal, agent)
     wishes = [
         {"scope": "memory", "id": memory} if memory else {},
         {"scope": "session", "id": session} if session else {},
@@ -135,7 +139,7 @@ def forget(
     wish = named[0]
     place = ("agents", found["id"], "memory", "forget")
     if not yes:
-        require_person(terminal, "forget_needs_yes")
+        require_terminal_user(terminal, "forget_needs_yes")
         _foretell(terminal, terminal.client.post(*place, "preview", body=wish))
         if not ask_yes_or_no(_question(terminal, found, wish), default=False):
             terminal.say("nothing_forgotten")

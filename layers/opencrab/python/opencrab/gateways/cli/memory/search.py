@@ -8,8 +8,8 @@ import typer
 
 from opencrab.gateways.cli.terminal.arguments import cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with, cli_parameter
-from opencrab.gateways.cli.terminal.dates import format_time, moment_in
-from opencrab.gateways.cli.terminal.lookup import named_or_only
+from opencrab.gateways.cli.terminal.dates import format_time, parse_cli_time
+from opencrab.gateways.cli.terminal.lookup import named_or_only_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import (
     clean_terminal_text,
@@ -87,7 +87,7 @@ def search(
     """Search an agent's conversations and memories."""
     if not query.strip():
         raise typer.BadParameter(terminal.words("query_needed"), param_hint="QUERY")
-    found = named_or_only(terminal, agent)
+    found = named_or_only_agent(terminal, agent)
     given = {
         "query": query,
         "limit": limit,
@@ -110,7 +110,7 @@ def search(
 @cli_command
 def list_conversations(terminal: Terminal, agent: Agent = None) -> None:
     """List an agent's conversations with their size."""
-    found = named_or_only(terminal, agent)
+    found = named_or_only_agent(terminal, agent)
     logs = list(terminal.client.items("agents", found["id"], "memory", "sessions"))
     terminal.show_list(logs, _draw_logs, "no_sessions")
 
@@ -124,7 +124,7 @@ def impressions(
     agent: Agent = None,
 ) -> None:
     """List an agent's impressions of people, or show one in full."""
-    found = named_or_only(terminal, agent)
+    found = named_or_only_agent(terminal, agent)
     place = ("agents", found["id"], "memory", "impressions")
     if person is not None:
         shown = terminal.client.get(*place, person)
@@ -137,7 +137,7 @@ def impressions(
 @cli_command
 def status(terminal: Terminal, agent: Agent = None) -> None:
     """Show the state of an agent's memory: index, pending work, failures."""
-    found = named_or_only(terminal, agent)
+    found = named_or_only_agent(terminal, agent)
     stands = terminal.client.get("agents", found["id"], "memory", "status")
     terminal.show(stands, _tell_status)
 
@@ -149,7 +149,7 @@ def retry(
     agent: Agent = None,
 ) -> None:
     """Retry the failed summary of a conversation."""
-    found = named_or_only(terminal, agent)
+    found = named_or_only_agent(terminal, agent)
     place = ("agents", found["id"], "memory", "summaries", "retry")
     terminal.client.post(*place, body={"session_id": session})
     terminal.answer({"session_id": session}, "retry_begun")
@@ -158,8 +158,8 @@ def retry(
 def parse_period(terminal: Terminal, given: Mapping[str, str | None]) -> dict[str, str | None]:
     """From when until when, as the server is told it; raises BadParameter."""
     return {
-        "since": moment_in(terminal, "--since", given["since"]),
-        "until": moment_in(terminal, "--until", given["until"], whole_day=True),
+        "since": parse_cli_time(terminal, "--since", given["since"]),
+        "until": parse_cli_time(terminal, "--until", given["until"], whole_day=True),
     }
 
 

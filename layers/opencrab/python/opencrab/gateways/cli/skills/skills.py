@@ -7,7 +7,11 @@ import typer
 from opencrab.gateways.cli.terminal.arguments import AgentName, Yes, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.dates import format_time
-from opencrab.gateways.cli.terminal.input import ask_yes_or_no, require_person, text_given
+from opencrab.gateways.cli.terminal.input import (
+    ask_yes_or_no,
+    require_terminal_user,
+    text_from_argument_or_pipe,
+)
 from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import visible_terminal_text
@@ -57,7 +61,9 @@ def add_skill(
 ) -> None:
     """Give an agent a skill."""
     place = _place(terminal, agent)
-    guidance = text_given(terminal, text, needed="skill_text_needed", option="--text")
+    guidance = text_from_argument_or_pipe(
+        terminal, text, needed="skill_text_needed", option="--text"
+    )
     body = {
         "name": skill,
         "description": description,
@@ -96,7 +102,7 @@ def approve_skill(
     """Approve a skill that waits for it."""
     place = (*_place(terminal, agent), skill)
     if not yes:
-        require_person(terminal, "skill_read_first")
+        require_terminal_user(terminal, "skill_read_first")
     shown = terminal.client.get(*place)
     if not yes:
         _tell(terminal, shown)

@@ -25,7 +25,7 @@ def format_estimate(words: SentenceCatalog, estimate: Mapping[str, Any] | None) 
     return words("percent_between", mean=mean, low=low, high=high)
 
 
-def format_effect(words: SentenceCatalog, measure: Mapping[str, Any] | None) -> str:
+def format_effect_for_terminal(words: SentenceCatalog, measure: Mapping[str, Any] | None) -> str:
     """By how many points of 100 something changes what turns are worth, with the interval."""
     if measure is None or measure["points"] is None:
         return words("too_little_data")
@@ -65,7 +65,7 @@ def format_count(number: float | None) -> str:
     return UNKNOWN if number is None else f"{number:,}"
 
 
-def in_steps(text: str, step: Decimal, most: Decimal) -> int | None:
+def format_in_steps(text: str, step: Decimal, most: Decimal) -> int | None:
     """How many steps an amount is; None for what is no amount, too much, or too fine."""
     try:
         amount = Decimal(text)

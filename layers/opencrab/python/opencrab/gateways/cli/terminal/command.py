@@ -79,7 +79,7 @@ def environment_options() -> Parameters:
     }
 
 
-def root_options(given: Mapping[str, Any], outside: Options) -> Options:
+def root_cli_options(given: Mapping[str, Any], outside: Options) -> Options:
     """The options as they stand before the command's own; `outside` holds what nobody types."""
     return replace(
         outside,
@@ -125,7 +125,7 @@ def cli_command_with(
             with _sentences_for_errors(terminal):
                 run(terminal, **values)  # type: ignore[call-arg]
 
-        return with_signature(wrapper, own | shared)
+        return with_typer_signature(wrapper, own | shared)
 
     return decorate
 
@@ -138,7 +138,9 @@ def _set_switch_name(found: inspect.Parameter) -> None:
             each.param_decls = (f"--{found.name.replace('_', '-')}",)
 
 
-def with_signature(wrapper: Callable[..., None], parameters: Parameters) -> Callable[..., None]:
+def with_typer_signature(
+    wrapper: Callable[..., None], parameters: Parameters
+) -> Callable[..., None]:
     """A function that typer reads as one with a context and these parameters."""
     context = inspect.Parameter(
         "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
@@ -157,11 +159,11 @@ def _sentences_for_errors(terminal: Terminal) -> Iterator[None]:
     try:
         yield
     except OpenCrabError as error:
-        print_error(terminal, error)
+        print_cli_error(terminal, error)
         raise typer.Exit(1) from error
 
 
-def print_error(terminal: Terminal, error: OpenCrabError) -> None:
+def print_cli_error(terminal: Terminal, error: OpenCrabError) -> None:
     """Say what is wrong, where, and what to do about it."""
     place = f" ({error.field})" if error.field and error.field not in error.message else ""
     terminal.print_complaint(f"opencrab: {error.message}{place}")

@@ -9,7 +9,7 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 _DAY = len("2026-02-17")
 
 
-def moment_in(
+def parse_cli_time(
     terminal: Terminal, option: str, text: str | None, *, whole_day: bool = False
 ) -> str | None:
     """A typed day or time with its zone: this computer's, where none is typed.

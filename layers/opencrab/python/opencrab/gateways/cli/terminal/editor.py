@@ -12,7 +12,7 @@ from opencrab.gateways.cli.terminal.input import ask_yes_or_no
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
-def edit_value(terminal: Terminal, value: dict[str, Any]) -> dict[str, Any]:
+def edit_in_editor(terminal: Terminal, value: dict[str, Any]) -> dict[str, Any]:
     """The value after its user has edited it; raises Invalid when they give up."""
     with tempfile.TemporaryDirectory(prefix="opencrab-") as folder:
         path = Path(folder) / "agent.json"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opencrab.domain.errors import Invalid, Unavailable
-from opencrab.gateways.cli.connection.client import Client, new_key
+from opencrab.gateways.cli.connection.client import Client, new_idempotency_key
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text
 
@@ -29,7 +29,7 @@ class Exchange:
     session_id: str
     text: str
     speaker: str | None = None
-    key: str = field(default_factory=new_key)
+    key: str = field(default_factory=new_idempotency_key)
     turn_ids: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()
     replies: list[Reply] = field(default_factory=list)
@@ -95,7 +95,7 @@ class RetryPolicy:
         raise AssertionError("the last try either answers or raises")
 
 
-def patience_of(terminal: Terminal, say: Callable[[str], None]) -> RetryPolicy:
+def reply_timeout(terminal: Terminal, say: Callable[[str], None]) -> RetryPolicy:
     """Patience with a lost connection, which says what it does."""
 
     def tell(attempt: int, error: Unavailable) -> None:
@@ -104,7 +104,7 @@ def patience_of(terminal: Terminal, say: Callable[[str], None]) -> RetryPolicy:
     return RetryPolicy(terminal.pause, tell)
 
 
-def check_text(terminal: Terminal, text: str) -> str:
+def check_message_text(terminal: Terminal, text: str) -> str:
     """A text that may be sent; raises Invalid for one that no server would take."""
     text = clean_terminal_text(text)
     if not text.strip():

@@ -7,7 +7,7 @@ from opencrab.domain.errors import Conflict, Invalid
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
-def write_file(terminal: Terminal, file: Path, content: bytes, *, replace: bool) -> None:
+def write_local_file(terminal: Terminal, file: Path, content: bytes, *, replace: bool) -> None:
     """Write a file; raises Conflict for one that exists and is not to be replaced, and Invalid."""
     try:
         with file.open("wb" if replace else "xb") as opened:
@@ -20,7 +20,7 @@ def write_file(terminal: Terminal, file: Path, content: bytes, *, replace: bool)
         raise unusable_file_error(terminal, file, error) from error
 
 
-def read_file(terminal: Terminal, file: Path, most: int = -1) -> bytes:
+def read_local_file(terminal: Terminal, file: Path, most: int = -1) -> bytes:
     """What a file holds, or its first bytes; raises Invalid."""
     try:
         with file.open("rb") as opened:

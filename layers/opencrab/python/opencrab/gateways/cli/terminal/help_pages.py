@@ -47,7 +47,7 @@ _UNREADABLE = ("Input should", "Value error")
 _INVALID = re.compile(r"Invalid value for (?P<name>.*?): (?P<why>.*)", re.DOTALL)
 
 
-def usage_message(message: str, words: SentenceCatalog) -> str:
+def cli_usage_message(message: str, words: SentenceCatalog) -> str:
     """What typer says about a command line, in the language of these sentences."""
     if invalid := _INVALID.fullmatch(message):
         why = _message_from(_VALUES, invalid["why"], words)
@@ -75,7 +75,7 @@ class _LocalizedUsageError(_UsageError):  # type: ignore[misc]
             _with_local_headings(context.get_usage(), words),
             words("usage_try", command=help_of),
             "",
-            words("usage_error", message=usage_message(self.message, words)),
+            words("usage_error", message=cli_usage_message(self.message, words)),
         )
         typer.echo("\n".join(lines), file=file, err=True)
 

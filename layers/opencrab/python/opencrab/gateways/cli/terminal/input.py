@@ -16,7 +16,7 @@ _NO = {"n", "no", "いいえ"}
 ReadLine = Callable[[str], str]
 
 
-def read_text(read: ReadLine, prompt: str, more: str) -> str:
+def read_piped_text(read: ReadLine, prompt: str, more: str) -> str:
     """One text: a line, lines that end with a backslash and the next, or a block between fences.
 
     `prompt` stands before the first line and `more` before the others. Raises EOFError at the end.
@@ -36,7 +36,7 @@ def _until_fence(line: str) -> str | None:
 
 
 @contextmanager
-def line_editing(history: Path) -> Iterator[None]:
+def terminal_line_editing(history: Path) -> Iterator[None]:
     """Let `input` edit lines and recall earlier ones, kept in a file that only its user reads."""
     try:
         import readline
@@ -97,17 +97,19 @@ def confirm_or_refuse(
     """Whether it shall be done: asked, unless they said so; BadParameter where nobody answers."""
     if yes:
         return True
-    require_person(terminal, needed)
+    require_terminal_user(terminal, needed)
     return ask_yes_or_no(question, default=default)
 
 
-def require_person(terminal: Terminal, needed: str) -> None:
+def require_terminal_user(terminal: Terminal, needed: str) -> None:
     """Raises BadParameter, with a sentence about --yes, where nobody is there to be asked."""
     if not terminal.interactive:
         raise typer.BadParameter(terminal.words(needed), param_hint="--yes")
 
 
-def text_given(terminal: Terminal, text: str | None, *, needed: str, option: str) -> str:
+def text_from_argument_or_pipe(
+    terminal: Terminal, text: str | None, *, needed: str, option: str
+) -> str:
     """A text that was said, or comes through a pipe; raises BadParameter where there is none."""
     if text is None and not terminal.interactive:
         text = terminal.input.read()

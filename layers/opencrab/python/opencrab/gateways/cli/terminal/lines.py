@@ -4,26 +4,28 @@ from typing import Any
 
 from rich.text import Text
 
-from opencrab.gateways.cli.terminal.tables import indent_text, markdown_text
+from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text, truncate_line
 
 _ACTION_LENGTH = 200
 
 
-def draw_line(terminal: Terminal, line: dict[str, Any]) -> None:
+def draw_session_line(terminal: Terminal, line: dict[str, Any]) -> None:
     """One line of a session: speech under its speaker's name, all else dim and short."""
     kind = line["kind"]
     if kind == "action":
         draw_action(terminal, line)
     elif kind == "inner_voice":
-        terminal.draw(indent_text(markdown_text(f"({line['text']})")), style="dim italic")
+        terminal.draw(
+            indent_terminal_text(render_markdown(f"({line['text']})")), style="dim italic"
+        )
     else:
         name = line["speaker_name"] if line["text"] else terminal.words.term(line["speaker_name"])
         _draw_speaker(terminal, name, line["text"], kind, agent=line["from_agent"])
         if kind == "system" and line["from_agent"] and line["turn_id"]:
             turn = terminal.words("line_turn", id=line["turn_id"])
-            terminal.draw(indent_text(Text(clean_terminal_text(turn))), style="dim")
+            terminal.draw(indent_terminal_text(Text(clean_terminal_text(turn))), style="dim")
         terminal.line()
 
 
@@ -37,7 +39,9 @@ def draw_speech(
 
 def _draw_speaker(terminal: Terminal, name: str, text: str, kind: str, *, agent: bool) -> None:
     terminal.draw(Text(clean_terminal_text(name), style="bold cyan" if agent else "bold"))
-    terminal.draw(indent_text(markdown_text(text)), style=None if kind == "speech" else "yellow")
+    terminal.draw(
+        indent_terminal_text(render_markdown(text)), style=None if kind == "speech" else "yellow"
+    )
 
 
 def draw_action(terminal: Terminal, line: dict[str, Any]) -> None:
@@ -47,4 +51,4 @@ def draw_action(terminal: Terminal, line: dict[str, Any]) -> None:
     arguments, result = data.get("arguments", ""), data.get("result", "")
     text = f"{mark} {data.get('name', line['text'])} {arguments} → {result}"
     row = Text(truncate_line(text, _ACTION_LENGTH), no_wrap=True, overflow="ellipsis")
-    terminal.draw(indent_text(row), style="dim")
+    terminal.draw(indent_terminal_text(row), style="dim")

@@ -48,7 +48,7 @@ def agent_names(terminal: Terminal) -> dict[str, str]:
     return {agent["id"]: agent["name"] for agent in terminal.client.items("agents")}
 
 
-def named_or_only(terminal: Terminal, wanted: str | None) -> AgentView:
+def named_or_only_agent(terminal: Terminal, wanted: str | None) -> AgentView:
     """The agent that was named, or the only one that there is; raises NotFound, Conflict."""
     if wanted is not None:
         return find_agent(terminal, wanted)
@@ -59,7 +59,7 @@ def named_or_only(terminal: Terminal, wanted: str | None) -> AgentView:
     return agents[0]
 
 
-def open_session(terminal: Terminal, agent: AgentView) -> dict[str, Any]:
+def open_session_with_agent(terminal: Terminal, agent: AgentView) -> dict[str, Any]:
     """A new conversation with one agent."""
     body = {"participants": [agent["id"]]}
     return terminal.client.post("sessions", body=body)

@@ -22,12 +22,12 @@ _FENCE = "```"
 _WIDEST = 10_000
 
 
-def markdown_text(text: str) -> Text:
+def render_markdown(text: str) -> Text:
     """An agent's words with their simple Markdown as style."""
     return Text("\n").join(_lines(clean_terminal_text(text).strip("\n")))
 
 
-def indent_text(text: Text) -> Padding:
+def indent_terminal_text(text: Text) -> Padding:
     """A text two columns to the right, under the name of who says it."""
     return Padding.indent(text, 2)
 
@@ -54,10 +54,10 @@ def _blocks(console: Console, heads: Sequence[str], rows: Sequence[Sequence[obje
         console.print(Text(clean_terminal_text(first), style="bold"))
         for head, cell in zip(heads[1:], others, strict=True):
             if cell not in (None, ""):
-                console.print(indent_text(plain_cell(f"{head}: {cell}")))
+                console.print(indent_terminal_text(plain_table_cell(f"{head}: {cell}")))
 
 
-def draw_facts(
+def draw_fact_table(
     console: Console, pairs: Sequence[tuple[str, object]], *, exact: bool = False
 ) -> None:
     """Names and values in two columns; what has no value is left out.
@@ -66,7 +66,7 @@ def draw_facts(
     """
     known = [(name, value) for name, value in pairs if value not in (None, "", [], {})]
     shown = (
-        (name, Text(visible_terminal_text(v)) if exact else markdown_text(str(v)))
+        (name, Text(visible_terminal_text(v)) if exact else render_markdown(str(v)))
         for name, v in known
     )
     console.print(fact_table(shown))
@@ -78,11 +78,11 @@ def fact_table(pairs: Iterable[tuple[str, Text]]) -> Table:
     drawn.add_column(style="dim", no_wrap=True)
     drawn.add_column(overflow="fold")
     for name, value in pairs:
-        drawn.add_row(plain_cell(name), value)
+        drawn.add_row(plain_table_cell(name), value)
     return drawn
 
 
-def plain_cell(text: object) -> Text:
+def plain_table_cell(text: object) -> Text:
     """A text as it is, cleaned."""
     return Text(clean_terminal_text(text))
 

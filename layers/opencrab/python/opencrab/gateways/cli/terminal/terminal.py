@@ -45,11 +45,11 @@ class Terminal:
     @cached_property
     def client(self) -> "Client":
         """The connection to the server, made by the first command that needs it."""
-        from opencrab.gateways.cli.connection.address import find_address
+        from opencrab.gateways.cli.connection.address import find_server_address
         from opencrab.gateways.cli.connection.client import Client
 
         options = self.options
-        address = find_address(data=options.data, url=options.url, key=options.key)
+        address = find_server_address(data=options.data, url=options.url, key=options.key)
         return Client(address, self.words, transport=options.transport)
 
     @cached_property
@@ -133,10 +133,10 @@ class Terminal:
 
     def facts(self, pairs: Sequence[tuple[str, object]], *, exact: bool = False) -> None:
         """Values beside the heads of these names; exact ones character for character."""
-        from opencrab.gateways.cli.terminal.tables import draw_facts
+        from opencrab.gateways.cli.terminal.tables import draw_fact_table
 
         named = [(self.words(f"head_{name}"), value) for name, value in pairs]
-        draw_facts(self.console, named, exact=exact)
+        draw_fact_table(self.console, named, exact=exact)
 
     def heads(self, *names: str) -> list[str]:
         """What stands above the columns of these names."""
@@ -144,6 +144,6 @@ class Terminal:
 
     def dim(self, text: str) -> None:
         """A line that matters less."""
-        from opencrab.gateways.cli.terminal.tables import indent_text, plain_cell
+        from opencrab.gateways.cli.terminal.tables import indent_terminal_text, plain_table_cell
 
-        self.draw(indent_text(plain_cell(text)), style="dim")
+        self.draw(indent_terminal_text(plain_table_cell(text)), style="dim")

@@ -5,7 +5,7 @@ from typing import Any
 from rich.text import Text
 
 from opencrab.gateways.cli.terminal.amounts import format_micro_usd
-from opencrab.gateways.cli.terminal.tables import draw_facts, indent_text
+from opencrab.gateways.cli.terminal.tables import draw_fact_table, indent_terminal_text
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text
 
@@ -90,8 +90,8 @@ def _sums(terminal: Terminal, explanation: dict[str, Any]) -> None:
         (words("sum_held"), format_micro_usd(explanation["held_micro_usd"])),
         (back, format_micro_usd(abs(returned))),
     ]
-    draw_facts(terminal.console, pairs)
+    draw_fact_table(terminal.console, pairs)
 
 
 def _detail(terminal: Terminal, text: str) -> None:
-    terminal.draw(indent_text(Text(clean_terminal_text(text))))
+    terminal.draw(indent_terminal_text(Text(clean_terminal_text(text))))

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.terminal.amounts import format_micro_usd, in_steps
+from opencrab.gateways.cli.terminal.amounts import format_in_steps, format_micro_usd
 from opencrab.gateways.cli.terminal.arguments import GroupingOption, PeriodOption, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
@@ -103,7 +103,7 @@ def _limit(terminal: Terminal, text: str) -> tuple[str, int]:
     if name == _SESSION and value == _NO_LIMIT:
         return _LIMITS[name], 0
     share = name == _PERCENT
-    amount = in_steps(value, _ONE, _WHOLE) if share else in_steps(value, _STEP, _MOST)
+    amount = format_in_steps(value, _ONE, _WHOLE) if share else format_in_steps(value, _STEP, _MOST)
     if amount is None:
         said = terminal.words("limit_percent" if share else "limit_value", name=name)
         raise typer.BadParameter(said, param_hint="--set")

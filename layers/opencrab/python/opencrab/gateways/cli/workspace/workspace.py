@@ -96,7 +96,7 @@ def get_file(
     place = _place(terminal, agent, path)
     target = file or Path(place[-1])
     content, found = terminal.client.download(*place, version=version)
-    files.write_file(terminal, target, content, replace=force)
+    files.write_local_file(terminal, target, content, replace=force)
     terminal.answer(
         {"path": _validate_path(path), "version": found, "file": str(target)},
         "file_fetched",
@@ -117,7 +117,7 @@ def put_file(
 ) -> None:
     """Upload a file."""
     place = _place(terminal, agent, file.name if path is None else path)
-    _upload(terminal, place, files.read_file(terminal, file))
+    _upload(terminal, place, files.read_local_file(terminal, file))
 
 
 @cli_command

@@ -41,12 +41,12 @@ NOT_TAKEN = {
 }
 
 
-def language_of(locale: object) -> str:
+def interaction_language(locale: object) -> str:
     """The language for somebody whose Discord speaks this one: `ja` or `en`."""
     return "ja" if isinstance(locale, str) and locale.partition("-")[0] == "ja" else "en"
 
 
-def of_command(command: str) -> dict[str, object]:
+def ack_of_command(command: str) -> dict[str, object]:
     """The acknowledgement of a command: the agent is thinking."""
     return _thinking(ephemeral=command not in PUBLIC_COMMANDS)
 
@@ -63,7 +63,7 @@ def ack_of_form() -> dict[str, object]:
 
 def steering_form(custom_id: str, locale: object) -> dict[str, object]:
     """The answer to a button of steering: a form with one field."""
-    title, label, description = STEERING_WORDS[language_of(locale)]
+    title, label, description = STEERING_WORDS[interaction_language(locale)]
     field = {
         "type": 4,
         "custom_id": STEERING_TEXT,
@@ -81,10 +81,10 @@ def steering_form(custom_id: str, locale: object) -> dict[str, object]:
     return {"type": MODAL, "data": data}
 
 
-def not_taken(locale: object) -> dict[str, object]:
+def interaction_not_taken(locale: object) -> dict[str, object]:
     """The answer to what could not be kept."""
     data = {
-        "content": NOT_TAKEN[language_of(locale)],
+        "content": NOT_TAKEN[interaction_language(locale)],
         "flags": EPHEMERAL,
         "allowed_mentions": {"parse": []},
     }

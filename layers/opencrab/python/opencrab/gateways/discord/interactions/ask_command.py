@@ -29,16 +29,16 @@ from opencrab.engine.turn.admission import admit_message
 from opencrab.gateways.discord.agent_lookup import (
     AgentQuery,
     Seen,
+    agents_seen_again,
+    channel_place,
     channel_session_opening,
-    first_here,
-    place_of,
+    first_agent_here,
     resolve_agent,
-    seen_again,
     words_in,
 )
 from opencrab.gateways.discord.interactions.interaction import Target
-from opencrab.gateways.discord.text.embeds import cut_to_units, escape_markdown
-from opencrab.gateways.discord.text.sentences import discord_sentence, no_words, quote_lines
+from opencrab.gateways.discord.text.embeds import cut_to_discord_units, escape_discord_markdown
+from opencrab.gateways.discord.text.sentences import discord_sentence, no_words, quote_discord_lines
 from opencrab.ports.clock import Clock
 from opencrab.ports.discord import Payload
 from opencrab.ports.documents import Documents
@@ -73,8 +73,8 @@ def ask_agent(asked: AgentQuery) -> Payload | None:
 def ask_about(asked: AgentQuery, target: Target) -> Payload | None:
     """Ask the first agent of the channel about a message, whose words are foreign to it."""
     about = discord_sentence(asked.language, "about", name=target.author.name)
-    text = f"{about}\n{quote_lines(_message_text(asked, target))}"
-    _admit(asked, text, lambda: first_here(asked), quoting=target.author)
+    text = f"{about}\n{quote_discord_lines(_message_text(asked, target))}"
+    _admit(asked, text, lambda: first_agent_here(asked), quoting=target.author)
     return None
 
 
@@ -88,7 +88,7 @@ def remember_message(asked: AgentQuery, target: Target) -> Payload | None:
         language, "memory", author=target.author.name, text=" ".join(said.split())
     )
     new = NewMemory(
-        content=cut_to_units(content, MEMORY_CHARACTERS),
+        content=cut_to_discord_units(content, MEMORY_CHARACTERS),
         category=_CATEGORY,
         hearing=runtime.home.sessions.get(session_id).hearing,
         session_id=session_id,
@@ -103,10 +103,10 @@ def remember_message(asked: AgentQuery, target: Target) -> Payload | None:
         if runtime.home.facts.get(*mark.key) is None:
             raise
     except Invalid as error:
-        known = discord_sentence(language, "known", name=escape_markdown(name))
+        known = discord_sentence(language, "known", name=escape_discord_markdown(name))
         raise Invalid(known, field=error.field) from error
-    shown = quote_lines(escape_markdown(cut_to_units(new.content, _SHOWN)))
-    said = discord_sentence(language, "remembered", name=escape_markdown(name))
+    shown = quote_discord_lines(escape_discord_markdown(cut_to_discord_units(new.content, _SHOWN)))
+    said = discord_sentence(language, "remembered", name=escape_discord_markdown(name))
     return {"content": f"{said}\n{shown}"}
 
 
@@ -129,7 +129,7 @@ def ask_intent(
     return errand
 
 
-def understood_anew(
+def reread_message(
     facts: Documents, clock: Clock, reply: InteractionReply, errand: AskIntent
 ) -> AskIntent:
     """Keep another meaning of an interaction of which nothing was done yet."""
@@ -155,15 +155,15 @@ def _admit(
         session = runtime.home.sessions.get(str(errand.session_id))
         if session.status is SessionStatus.ACTIVE:
             raise
-        again = _intent_for_open_session(asked, seen_again(runtime.home, str(errand.agent_id)))
-        _into(
-            asked, understood_anew(runtime.home.facts, runtime.clock, reply, again), text, quoting
+        again = _intent_for_open_session(
+            asked, agents_seen_again(runtime.home, str(errand.agent_id))
         )
+        _into(asked, reread_message(runtime.home.facts, runtime.clock, reply, again), text, quoting)
 
 
 def _intent_for_open_session(asked: AgentQuery, seen: Seen) -> AskIntent:
     session = open_channel_session(
-        asked.runtime, place_of(asked), channel_session_opening(asked, seen)
+        asked.runtime, channel_place(asked), channel_session_opening(asked, seen)
     )
     return AskIntent(agent_id=seen[0].agent.id, session_id=session.id)
 
@@ -194,9 +194,9 @@ def _into(asked: AgentQuery, errand: AskIntent, text: str, quoting: Person | Non
 
 
 def _to_remember(asked: AgentQuery) -> AskIntent:
-    seen = first_here(asked)
+    seen = first_agent_here(asked)
     if asked.authority(seen[1]) not in {Authority.OWNER, Authority.USER}:
-        name = escape_markdown(seen[0].identity.name)
+        name = escape_discord_markdown(seen[0].identity.name)
         raise Refused(discord_sentence(asked.language, "remember_refused", name=name))
     return _intent_for_open_session(asked, seen)
 

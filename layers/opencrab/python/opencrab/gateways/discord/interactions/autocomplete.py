@@ -58,7 +58,7 @@ def read_autocomplete_cache(facts: Documents) -> dict[str, Any] | None:
     return None if fact is None else fact.body
 
 
-def refresh_choices(runtime: Runtime) -> bool:
+def refresh_autocomplete_choices(runtime: Runtime) -> bool:
     """Keep what can be chosen now, unless what is kept is younger than a minute.
 
     Answers whether it was kept; one of several that do so at once is enough.

@@ -22,7 +22,11 @@ from opencrab.gateways.discord.agent_lookup import AgentQuery
 from opencrab.gateways.discord.interactions import task_command
 from opencrab.gateways.discord.interactions.acks import STEERING_TEXT
 from opencrab.gateways.discord.interactions.interaction import Interaction, Shown
-from opencrab.gateways.discord.text.embeds import cut_to_units, escape_markdown, utf16_length
+from opencrab.gateways.discord.text.embeds import (
+    cut_to_discord_units,
+    escape_discord_markdown,
+    utf16_length,
+)
 from opencrab.gateways.discord.text.sentences import CONTENT, discord_sentence
 from opencrab.ports.discord import Payload
 
@@ -56,7 +60,7 @@ def submit_form(asked: AgentQuery, interaction: Interaction) -> Payload | None:
     return None
 
 
-def used_up(
+def button_used_up(
     components: tuple[Mapping[str, Any], ...], begin: str, depth: int = 0
 ) -> list[dict[str, Any]]:
     """The same components; those whose custom id begins so can be used no more."""
@@ -68,7 +72,7 @@ def used_up(
         inner = component.get("components")
         if isinstance(inner, list) and depth < _DEPTH:
             known = tuple(each for each in inner if isinstance(each, dict))
-            changed["components"] = used_up(known, begin, depth + 1)
+            changed["components"] = button_used_up(known, begin, depth + 1)
         switched.append(changed)
     return switched
 
@@ -102,7 +106,7 @@ def _decide(asked: AgentQuery, shown: Shown, approval_id: str, *, approved: bool
 
 def _outcome(asked: AgentQuery, approval: Approval) -> str:
     return discord_sentence(
-        asked.language, approval.state.value, by=escape_markdown(approval.by or "")
+        asked.language, approval.state.value, by=escape_discord_markdown(approval.by or "")
     )
 
 
@@ -111,8 +115,8 @@ def _close(asked: AgentQuery, shown: Shown, approval_id: str, outcome: str) -> N
     if asked.runtime.discord is None:
         return
     room = CONTENT - utf16_length(outcome) - 2
-    content = "\n\n".join(filter(None, (cut_to_units(shown.content, room), outcome)))
-    components = used_up(shown.components, f"oc:ap:{approval_id}:")
+    content = "\n\n".join(filter(None, (cut_to_discord_units(shown.content, room), outcome)))
+    components = button_used_up(shown.components, f"oc:ap:{approval_id}:")
     message = {"content": content, "components": components}
     try:
         asked.runtime.discord.edit_reply(asked.reply, message)
@@ -127,7 +131,7 @@ def _feedback(asked: AgentQuery, turn_id: str, thumbs: Thumbs) -> Payload | None
     turn = runtime.home.journal.header(turn_id)
     if not _was_heard_here(asked, turn):
         raise Refused(discord_sentence(language, "feedback_refused"))
-    name = escape_markdown(runtime.home.agents.get(turn.agent_id).identity.name)
+    name = escape_discord_markdown(runtime.home.agents.get(turn.agent_id).identity.name)
     if not may_give_feedback(runtime, asked.person, turn.agent_id):
         raise Refused(discord_sentence(language, "feedback_public", name=name))
     by, key = asked.person.principal_id, asked.person.id

@@ -144,7 +144,7 @@ class Door:
             self._send(said, group=interaction.group, deduplication=interaction.id)
         except OpenCrabError as error:
             log.error("interaction could not be queued: id=%s, error=%s", interaction.id, error)  # noqa: TRY400 - what failed is named
-            return DoorResponse(200, acks.not_taken(interaction.locale))
+            return DoorResponse(200, acks.interaction_not_taken(interaction.locale))
         self._remember(interaction.id)
         acknowledgement = _acknowledgement(interaction)
         try:
@@ -249,7 +249,7 @@ def _validate_field(
 
 def _acknowledgement(interaction: DoorInteraction) -> Mapping[str, object]:
     if interaction.kind == acks.COMMAND:
-        return acks.of_command(str(interaction.data.get("name", "")))
+        return acks.ack_of_command(str(interaction.data.get("name", "")))
     return acks.of_component() if interaction.kind == acks.COMPONENT else acks.ack_of_form()
 
 

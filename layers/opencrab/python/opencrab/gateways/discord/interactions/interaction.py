@@ -15,7 +15,11 @@ from pydantic import ValidationError
 from opencrab.domain.discord.community import InteractionReply, Person
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Language, join_surrogates
-from opencrab.gateways.discord.interactions.acks import EPHEMERAL, PUBLIC_COMMANDS, language_of
+from opencrab.gateways.discord.interactions.acks import (
+    EPHEMERAL,
+    PUBLIC_COMMANDS,
+    interaction_language,
+)
 
 _NAME = 100
 _DEPTH = 32
@@ -98,12 +102,12 @@ def parse_interaction(body: str) -> Interaction:
         raise Invalid("malformed interaction") from error
 
 
-def plain_words(text: str) -> str:
+def interaction_words(text: str) -> str:
     """Somebody's words, of whole characters and without NUL."""
     return str(join_surrogates(text)).replace("\x00", "")
 
 
-def name_of(*wanted: str) -> str:
+def discord_user_name(*wanted: str) -> str:
     """The first of these that can be a name: one line of at most 100 characters."""
     for text in wanted:
         composed = unicodedata.normalize("NFC", str(join_surrogates(text)))
@@ -132,7 +136,7 @@ def _somebody(user: Raw, member: Raw) -> Person:
     identifier = _text(user, "id")
     return Person(
         id=identifier,
-        name=name_of(*shown, identifier),
+        name=discord_user_name(*shown, identifier),
         role_ids=roles,
         is_bot=user.get("bot") is True,
     )
@@ -148,7 +152,7 @@ def _reply(raw: Raw, kind: Kind, person: Person) -> InteractionReply:
         guild_id=_text(raw, "guild_id") or None,
         is_ephemeral=_is_quiet(raw, kind),
         is_guest=_is_guest(raw),
-        language=Language(language_of(raw.get("locale"))),
+        language=Language(interaction_language(raw.get("locale"))),
     )
 
 
@@ -184,7 +188,7 @@ def _command(data: Raw) -> tuple[str, dict[str, Any]]:
         options = _list(first, "options")
     given = (each for each in options if isinstance(each, dict))
     return " ".join(names).strip(), {
-        _text(each, "name"): plain_words(value) if isinstance(value, str) else value
+        _text(each, "name"): interaction_words(value) if isinstance(value, str) else value
         for each in given
         if isinstance(value := each.get("value"), str | int | float)
     }
@@ -199,20 +203,20 @@ def _target(data: Raw) -> Target | None:
     return Target(
         id=target_id,
         author=_somebody(_object(message, "author"), {}),
-        text=plain_words(_text(message, "content")),
-        attachments=tuple(name_of(_text(each, "filename")) for each in files),
+        text=interaction_words(_text(message, "content")),
+        attachments=tuple(discord_user_name(_text(each, "filename")) for each in files),
     )
 
 
 def _parse_message(message: Raw) -> Shown:
     components = tuple(each for each in _list(message, "components") if isinstance(each, dict))
-    return Shown(content=plain_words(_text(message, "content")), components=components)
+    return Shown(content=interaction_words(_text(message, "content")), components=components)
 
 
 def _inputs(component: Raw, depth: int = 0) -> Iterator[tuple[str, str]]:
     """The inputs of a modal, wrapped in labels or in rows."""
     if isinstance(component.get("value"), str):
-        yield _text(component, "custom_id"), plain_words(component["value"])
+        yield _text(component, "custom_id"), interaction_words(component["value"])
     if depth < _DEPTH:
         inner = (*_list(component, "components"), component.get("component"))
         for each in inner:

@@ -13,15 +13,15 @@ from opencrab.engine.conversation.channel_bindings import (
 from opencrab.engine.discord.presence import discord_presence
 from opencrab.gateways.discord.agent_lookup import (
     AgentQuery,
+    agents_placed_here,
+    agents_seen_again,
+    channel_place,
     channel_session_opening,
-    is_trusted,
-    place_of,
-    placed_here,
+    is_trusted_discord_user,
     resolve_agent,
-    seen_again,
 )
 from opencrab.gateways.discord.interactions.ask_command import AskIntent, ask_intent
-from opencrab.gateways.discord.text.embeds import cut_to_units, escape_markdown
+from opencrab.gateways.discord.text.embeds import cut_to_discord_units, escape_discord_markdown
 from opencrab.gateways.discord.text.sentences import CONTENT, discord_sentence
 from opencrab.ports.discord import Payload
 
@@ -49,11 +49,13 @@ def join_session(asked: AgentQuery) -> Payload | None:
     Raises Refused where others opened it, or it has a theme, unless the agent trusts the asker.
     """
     errand = ask_intent(asked.runtime, asked.reply, lambda: _to_join(asked))
-    seen = seen_again(asked.runtime.home, str(errand.agent_id))
+    seen = agents_seen_again(asked.runtime.home, str(errand.agent_id))
     session = open_channel_session(
-        asked.runtime, place_of(asked), channel_session_opening(asked, seen)
+        asked.runtime, channel_place(asked), channel_session_opening(asked, seen)
     )
-    return _session_reply(asked, "joined", session, name=escape_markdown(seen[0].identity.name))
+    return _session_reply(
+        asked, "joined", session, name=escape_discord_markdown(seen[0].identity.name)
+    )
 
 
 def leave_session(asked: AgentQuery) -> Payload | None:
@@ -64,7 +66,7 @@ def leave_session(asked: AgentQuery) -> Payload | None:
     if agent_id in session.agent_ids and session.status is SessionStatus.ACTIVE:
         with suppress(NotFound):
             channel_bindings.leave_channel_session(
-                runtime.home, runtime.clock, place_of(asked), agent_id
+                runtime.home, runtime.clock, channel_place(asked), agent_id
             )
     return {"content": discord_sentence(asked.language, "left", name=_name(asked, agent_id))}
 
@@ -87,28 +89,30 @@ def session_status(asked: AgentQuery) -> Payload | None:
 
 def _to_start(asked: AgentQuery, theme: str) -> AskIntent:
     named = asked.options.get("agent") is not None
-    seen = () if named else placed_here(asked)[:PARTICIPANTS]
-    current = session_bound_to_channel(asked.runtime.home, place_of(asked))
+    seen = () if named else agents_placed_here(asked)[:PARTICIPANTS]
+    current = session_bound_to_channel(asked.runtime.home, channel_place(asked))
     if current is not None:
         _require_rule(asked, current)
     seen = seen or (resolve_agent(asked),)
-    if theme and not all(is_trusted(asked, presence) for _, presence in seen):
+    if theme and not all(is_trusted_discord_user(asked, presence) for _, presence in seen):
         cure = discord_sentence(asked.language, "theme_refused_cure")
         raise Refused(discord_sentence(asked.language, "theme_refused"), cure=cure)
     opened = channel_session_opening(asked, *seen, theme=theme)
-    session = open_channel_session(asked.runtime, place_of(asked), opened, key=asked.reply.id)
+    session = open_channel_session(asked.runtime, channel_place(asked), opened, key=asked.reply.id)
     return AskIntent(session_id=session.id)
 
 
 def _to_join(asked: AgentQuery) -> AskIntent:
     profile, presence = resolve_agent(asked)
-    current = session_bound_to_channel(asked.runtime.home, place_of(asked))
+    current = session_bound_to_channel(asked.runtime.home, channel_place(asked))
     if current is not None and profile.agent.id not in current.agent_ids:
         is_own = current.created_by == asked.person.principal_id and not current.theme
-        if not is_own and not is_trusted(asked, presence):
+        if not is_own and not is_trusted_discord_user(asked, presence):
             raise Refused(
                 discord_sentence(
-                    asked.language, "join_refused", name=escape_markdown(profile.identity.name)
+                    asked.language,
+                    "join_refused",
+                    name=escape_discord_markdown(profile.identity.name),
                 )
             )
     return AskIntent(agent_id=profile.agent.id)
@@ -118,10 +122,10 @@ def _to_leave(asked: AgentQuery) -> AskIntent:
     profile, presence = resolve_agent(asked)
     session = _here(asked)
     is_own = session.created_by == asked.person.principal_id
-    if not is_own and not is_trusted(asked, presence):
+    if not is_own and not is_trusted_discord_user(asked, presence):
         raise Refused(
             discord_sentence(
-                asked.language, "leave_refused", name=escape_markdown(profile.identity.name)
+                asked.language, "leave_refused", name=escape_discord_markdown(profile.identity.name)
             )
         )
     return AskIntent(agent_id=profile.agent.id, session_id=session.id)
@@ -134,7 +138,7 @@ def _to_end(asked: AgentQuery) -> AskIntent:
 
 
 def _here(asked: AgentQuery) -> Session:
-    session = session_bound_to_channel(asked.runtime.home, place_of(asked))
+    session = session_bound_to_channel(asked.runtime.home, channel_place(asked))
     if session is None:
         cure = discord_sentence(asked.language, "no_session_cure")
         raise NotFound(discord_sentence(asked.language, "no_session"), cure=cure)
@@ -159,13 +163,13 @@ def _session_reply(
     told = discord_sentence(asked.language, key, names=names, **values)
     if theme and session.theme:
         told += "\n" + discord_sentence(
-            asked.language, "theme", theme=escape_markdown(session.theme)
+            asked.language, "theme", theme=escape_discord_markdown(session.theme)
         )
-    return {"content": cut_to_units(told, CONTENT)}
+    return {"content": cut_to_discord_units(told, CONTENT)}
 
 
 def _name(asked: AgentQuery, agent_id: str) -> str:
     try:
-        return escape_markdown(asked.runtime.home.agents.get(agent_id).identity.name)
+        return escape_discord_markdown(asked.runtime.home.agents.get(agent_id).identity.name)
     except NotFound:
         return agent_id

@@ -11,13 +11,13 @@ from opencrab.engine.goals.panel_notice import queue_progress_panel
 from opencrab.engine.goals.pausing import stored_goal
 from opencrab.gateways.discord.agent_lookup import (
     AgentQuery,
-    is_trusted,
+    agents_seen_again,
+    is_trusted_discord_user,
     resolve_agent,
-    seen_again,
     words_in,
 )
 from opencrab.gateways.discord.interactions.ask_command import AskIntent, ask_intent
-from opencrab.gateways.discord.text.embeds import escape_markdown
+from opencrab.gateways.discord.text.embeds import escape_discord_markdown
 from opencrab.gateways.discord.text.sentences import discord_sentence, no_words
 from opencrab.ports.discord import Payload
 
@@ -64,15 +64,17 @@ def steer_task(asked: AgentQuery, agent_id: str, goal_id: str, text: str) -> Pay
     asker = _asker(asked, agent_id, answered=False)
     instructions.steer_goal(asked.runtime, agent_id, goal.id, text, asker=asker, key=asked.reply.id)
     name = asked.runtime.home.agents.get(agent_id).identity.name
-    return {"content": discord_sentence(asked.language, "steered", name=escape_markdown(name))}
+    return {
+        "content": discord_sentence(asked.language, "steered", name=escape_discord_markdown(name))
+    }
 
 
 def _given_to(asked: AgentQuery) -> AskIntent:
     profile, presence = resolve_agent(asked)
-    if not is_trusted(asked, presence):
+    if not is_trusted_discord_user(asked, presence):
         raise Refused(
             discord_sentence(
-                asked.language, "task_refused", name=escape_markdown(profile.identity.name)
+                asked.language, "task_refused", name=escape_discord_markdown(profile.identity.name)
             ),
             cure=discord_sentence(asked.language, "ask_instead"),
         )
@@ -90,10 +92,10 @@ def _own_goal(asked: AgentQuery, agent_id: str, goal_id: str, *, cancels: bool =
         return goal
     if goal.principal_id != asked.person.principal_id:
         raise Refused(discord_sentence(asked.language, "goal_refused"))
-    if not cancels and not is_trusted(asked, presence):
+    if not cancels and not is_trusted_discord_user(asked, presence):
         name = asked.runtime.home.agents.get(agent_id).identity.name
         raise Refused(
-            discord_sentence(asked.language, "goal_no_more", name=escape_markdown(name)),
+            discord_sentence(asked.language, "goal_no_more", name=escape_discord_markdown(name)),
             cure=discord_sentence(asked.language, "goal_no_more_cure"),
         )
     return goal
@@ -101,7 +103,7 @@ def _own_goal(asked: AgentQuery, agent_id: str, goal_id: str, *, cancels: bool =
 
 def _asker(asked: AgentQuery, agent_id: str, *, answered: bool) -> InstructionGiver:
     reply, person = asked.reply, asked.person
-    _, presence = seen_again(asked.runtime.home, agent_id)
+    _, presence = agents_seen_again(asked.runtime.home, agent_id)
     return InstructionGiver(
         principal_id=person.principal_id,
         name=person.name,

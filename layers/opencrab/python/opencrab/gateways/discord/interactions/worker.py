@@ -20,7 +20,7 @@ from opencrab.domain.errors import (
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome
-from opencrab.gateways.discord.agent_lookup import AgentQuery, is_admitted
+from opencrab.gateways.discord.agent_lookup import AgentQuery, is_agent_admitted
 from opencrab.gateways.discord.interactions import (
     ask_command,
     buttons,
@@ -29,7 +29,7 @@ from opencrab.gateways.discord.interactions import (
 )
 from opencrab.gateways.discord.interactions.acks import EPHEMERAL
 from opencrab.gateways.discord.interactions.ask_command import KEPT, AskIntent
-from opencrab.gateways.discord.interactions.autocomplete import refresh_choices
+from opencrab.gateways.discord.interactions.autocomplete import refresh_autocomplete_choices
 from opencrab.gateways.discord.interactions.interaction import (
     Interaction,
     Kind,
@@ -112,14 +112,14 @@ def _answer_interaction(runtime: Runtime, discord: Discord, interaction: Interac
         _send(runtime.home.facts, runtime.clock, discord, interaction, payload)
     if interaction.kind is Kind.COMMAND:
         with suppress(OpenCrabError):
-            refresh_choices(runtime)
+            refresh_autocomplete_choices(runtime)
 
 
 def _answer(runtime: Runtime, interaction: Interaction) -> Payload | None:
     """What is to be said at once, if anything; raises any OpenCrabError."""
     reply = interaction.reply
     asked = AgentQuery(runtime, interaction.name, interaction.options, interaction.person, reply)
-    if not is_admitted(asked):
+    if not is_agent_admitted(asked):
         key = "private" if reply.guild_id is None else "guild"
         raise Refused(
             discord_sentence(reply.language, key),

@@ -51,7 +51,7 @@ class Style(IntEnum):
     NO = 4
 
 
-def escape_markdown(text: str) -> str:
+def escape_discord_markdown(text: str) -> str:
     """A text that Discord shows as it is: no format, no mention, no hidden link, no turned lines.
 
     It is only for text that stands outside of code.
@@ -62,10 +62,10 @@ def escape_markdown(text: str) -> str:
 
 def one_line(text: str, most: int) -> str:
     """A text as `plain` shows it, in one line and cut to so many units."""
-    return cut_to_units(escape_markdown(" ".join(text.split())), most)
+    return cut_to_discord_units(escape_discord_markdown(" ".join(text.split())), most)
 
 
-def cut_to_units(text: str, most: int) -> str:
+def cut_to_discord_units(text: str, most: int) -> str:
     """At most so many units of a text; what is cut ends in an ellipsis, and in no half of anything.
 
     Half an emoji, half an escape and half a time are taken away with the rest.
@@ -86,7 +86,7 @@ def cut_to_units(text: str, most: int) -> str:
     return kept + _ELLIPSIS
 
 
-def lines_that_fit(rows: Iterable[str], most: int = FIELD_VALUE) -> str:
+def embed_lines_that_fit(rows: Iterable[str], most: int = FIELD_VALUE) -> str:
     """As many whole rows as fit, with the number of those left out; the first is cut if it must."""
     listed = list(rows)
     kept, room = list[str](), most - utf16_length(f"\n… +{len(listed)}")
@@ -98,7 +98,7 @@ def lines_that_fit(rows: Iterable[str], most: int = FIELD_VALUE) -> str:
     if len(kept) == len(listed):
         return "\n".join(kept)
     if not kept:
-        kept = [cut_to_units(listed[0], most - utf16_length(f"\n… +{len(listed)}"))]
+        kept = [cut_to_discord_units(listed[0], most - utf16_length(f"\n… +{len(listed)}"))]
     left = len(listed) - len(kept)
     return "\n".join([*kept, f"… +{left}"]) if left else kept[0]
 
@@ -112,14 +112,17 @@ def make_embed(
     footer: str = "",
 ) -> Embed:
     """One embed, each part cut to its limit; title and texts are shown as they are given."""
-    made: Embed = {"title": cut_to_units(title, TITLE).strip() or NOTHING, "color": int(colour)}
+    made: Embed = {
+        "title": cut_to_discord_units(title, TITLE).strip() or NOTHING,
+        "color": int(colour),
+    }
     if description.strip():
-        made["description"] = cut_to_units(description, DESCRIPTION)
+        made["description"] = cut_to_discord_units(description, DESCRIPTION)
     shown = [_field(name, value) for name, value in fields]
     if shown:
         made["fields"] = shown[:FIELDS]
     if footer.strip():
-        made["footer"] = {"text": cut_to_units(footer, FOOTER)}
+        made["footer"] = {"text": cut_to_discord_units(footer, FOOTER)}
     return made
 
 
@@ -144,7 +147,7 @@ def make_button(label: str, custom_id: str, style: Style = Style.PLAIN) -> dict[
     return {
         "type": 2,
         "style": int(style),
-        "label": cut_to_units(label, LABEL),
+        "label": cut_to_discord_units(label, LABEL),
         "custom_id": custom_id,
     }
 
@@ -168,8 +171,8 @@ def utf16_length(text: str) -> int:
 
 def _field(name: str, value: str) -> dict[str, Any]:
     return {
-        "name": cut_to_units(name, FIELD_NAME).strip() or NOTHING,
-        "value": cut_to_units(value, FIELD_VALUE).strip() or NOTHING,
+        "name": cut_to_discord_units(name, FIELD_NAME).strip() or NOTHING,
+        "value": cut_to_discord_units(value, FIELD_VALUE).strip() or NOTHING,
         "inline": utf16_length(value) <= TITLE // 8 and "\n" not in value,
     }
 
@@ -178,7 +181,7 @@ def _fitting(made: Embed, room: int) -> tuple[Embed, int]:
     """An embed with as much as there is room for beside its title, and what that takes."""
     fitting, taken = dict(made), 0
     if "description" in made:
-        told = cut_to_units(made["description"], max(room, 0))
+        told = cut_to_discord_units(made["description"], max(room, 0))
         fitting["description"], taken = told, utf16_length(told)
         if not told.strip():
             del fitting["description"]

@@ -4,7 +4,7 @@ import re
 
 from opencrab.domain.errors import Invalid, OpenCrabError
 from opencrab.domain.value import Language
-from opencrab.gateways.discord.text.embeds import cut_to_units, escape_markdown
+from opencrab.gateways.discord.text.embeds import cut_to_discord_units, escape_discord_markdown
 from opencrab.ports.texts import Texts
 
 CONTENT = 2_000
@@ -23,7 +23,7 @@ def discord_sentence(language: Language, key: str, **values: object) -> str:
     return _SENTENCES[key][language].format(**values)
 
 
-def quote_lines(text: str) -> str:
+def quote_discord_lines(text: str) -> str:
     """Somebody's words, line by line behind a mark, so that nothing in them ends the quotation."""
     return "\n".join(f"> {line}" for line in text.splitlines() or [""])
 
@@ -33,7 +33,9 @@ def discord_problem(error: OpenCrabError, language: Language) -> str:
     told, cure = error.message, error.cure
     if language is Language.JA and not _HIRAGANA.search(told):
         told, cure = _translate_error(error, language), None
-    return cut_to_units("\n".join(filter(None, (f"⚠️ {escape_markdown(told)}", cure))), CONTENT)
+    return cut_to_discord_units(
+        "\n".join(filter(None, (f"⚠️ {escape_discord_markdown(told)}", cure))), CONTENT
+    )
 
 
 def no_words(language: Language, field: str) -> Invalid:

@@ -22,9 +22,9 @@ from opencrab.gateways.discord.text.embeds import (
     Colour,
     Field,
     discord_timestamp,
+    embed_lines_that_fit,
     embeds_message,
-    escape_markdown,
-    lines_that_fit,
+    escape_discord_markdown,
     make_embed,
     one_line,
 )
@@ -52,24 +52,26 @@ def show_agent(asked: AgentQuery) -> dict[str, Any]:
     agent, identity, language = profile.agent, profile.identity, asked.language
     role = discord_term(language, identity.role.value)
     if identity.role is Role.CUSTOM and identity.custom_role:
-        role = escape_markdown(identity.custom_role)
+        role = escape_discord_markdown(identity.custom_role)
     current_preferences(asked.runtime)
     model = effective_models(asked.runtime.models, agent)[Use.CONVERSATION].model
     fields: list[Field] = [(discord_view_sentence(language, "role"), role)]
     for key, value in (("job", identity.job_title), ("organization", identity.organization)):
         if value:
-            fields.append((discord_view_sentence(language, key), escape_markdown(value)))
+            fields.append((discord_view_sentence(language, key), escape_discord_markdown(value)))
     fields += [
         (
             discord_view_sentence(language, "status"),
             discord_term(language, _status(asked, profile)),
         ),
         (discord_view_sentence(language, "language"), discord_term(language, agent.language.value)),
-        (discord_view_sentence(language, "model"), escape_markdown(model)),
+        (discord_view_sentence(language, "model"), escape_discord_markdown(model)),
     ]
-    purpose = escape_markdown(agent.purpose) or discord_view_sentence(language, "no_purpose")
+    purpose = escape_discord_markdown(agent.purpose) or discord_view_sentence(
+        language, "no_purpose"
+    )
     return embeds_message(
-        make_embed(escape_markdown(agent.name), purpose, fields=fields, footer=agent.id)
+        make_embed(escape_discord_markdown(agent.name), purpose, fields=fields, footer=agent.id)
     )
 
 
@@ -95,10 +97,12 @@ def show_state(asked: AgentQuery) -> dict[str, Any]:
     seen = [goal for goal in open_goals if goal and _may_see(asked, presence, goal)]
     if seen:
         rows = (f"**{goal.id}** {one_line(goal.name, _NAME)}" for goal in seen)
-        fields.append((discord_view_sentence(language, "open_goals"), lines_that_fit(rows)))
+        fields.append((discord_view_sentence(language, "open_goals"), embed_lines_that_fit(rows)))
     phase = now.action.phase
     colour = {"approving": Colour.WAITING, "executing": Colour.GOOD, None: Colour.QUIET}[phase]
-    title = discord_view_sentence(language, "state_of", name=escape_markdown(profile.agent.name))
+    title = discord_view_sentence(
+        language, "state_of", name=escape_discord_markdown(profile.agent.name)
+    )
     return embeds_message(make_embed(title, fields=fields, colour=colour))
 
 
@@ -112,7 +116,9 @@ def show_goals(asked: AgentQuery) -> dict[str, Any]:
     found = goals_of_agent(asked.runtime.home, profile.agent.id, limit=_LOOKED_AT)
     seen = [goal for goal in found if _may_see(asked, presence, goal)]
     seen.sort(key=lambda goal: goal.status.is_end)
-    title = discord_view_sentence(language, "goals_of", name=escape_markdown(profile.agent.name))
+    title = discord_view_sentence(
+        language, "goals_of", name=escape_discord_markdown(profile.agent.name)
+    )
     if not seen:
         return embeds_message(
             make_embed(title, discord_view_sentence(language, "no_goals"), colour=Colour.QUIET)
@@ -180,7 +186,7 @@ def _goal_field(asked: AgentQuery, goal: Goal, told: Summary) -> Field:
         figures.append(f"{told.tasks_over}/{told.tasks_total}")
     figures.append(discord_timestamp(goal.ended_at or goal.created_at))
     rows = [" · ".join(figures), *_tasks(goal)]
-    return f"{goal.id} {one_line(goal.name, _NAME)}", lines_that_fit(rows, FIELD_VALUE // 2)
+    return f"{goal.id} {one_line(goal.name, _NAME)}", embed_lines_that_fit(rows, FIELD_VALUE // 2)
 
 
 def _tasks(goal: Goal) -> Iterator[str]:

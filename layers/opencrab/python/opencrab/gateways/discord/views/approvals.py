@@ -18,7 +18,7 @@ from opencrab.gateways.discord.text.embeds import (
     Style,
     discord_timestamp,
     embeds_message,
-    escape_markdown,
+    escape_discord_markdown,
     make_button,
     make_embed,
     one_line,
@@ -110,11 +110,11 @@ def _embed(asked: AgentQuery, place: int, approval: Approval, profile: Profile) 
     language = asked.language
     told = [f"**{one_line(approval.what, _WHAT)}**"]
     if approval.touches.strip():
-        told.append(
-            f"{discord_view_sentence(language, 'touches')}: {one_line(approval.touches, _TOUCHES)}"
-        )
+        touches = one_line(approval.touches, _TOUCHES)
+        told.append(f"{discord_view_sentence(language, 'touches')}: {touches}")
+    impact = discord_term(language, approval.impact.value)
     told.append(
-        f"{escape_markdown(approval.action)} · {discord_term(language, approval.impact.value)}"
+        f"{escape_discord_markdown(approval.action)} · {impact}"
         f" · {discord_timestamp(approval.created_at)}"
     )
     if approval.expires_at is not None:

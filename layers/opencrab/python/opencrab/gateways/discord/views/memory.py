@@ -21,9 +21,9 @@ from opencrab.gateways.discord.text.embeds import (
     Colour,
     Field,
     discord_timestamp,
+    embed_lines_that_fit,
     embeds_message,
-    escape_markdown,
-    lines_that_fit,
+    escape_discord_markdown,
     make_embed,
     one_line,
 )
@@ -54,7 +54,9 @@ def search_memory_view(asked: AgentQuery) -> dict[str, Any]:
         hearings=frozenset() if clearance.whole else _OPEN,
     )
     found = reading.search_memory(asked.runtime.home, asked.runtime.search, profile.agent.id, query)
-    title = discord_view_sentence(language, "found_of", name=escape_markdown(profile.agent.name))
+    title = discord_view_sentence(
+        language, "found_of", name=escape_discord_markdown(profile.agent.name)
+    )
     asked_for = f"🔎 {one_line(text, _QUOTED)}"
     if not found:
         nothing = f"{asked_for}\n{discord_view_sentence(language, 'found_nothing')}"
@@ -128,7 +130,7 @@ def _wish(asked: AgentQuery) -> Wish:
 
 def _preview(asked: AgentQuery, profile: Profile, wish: Wish) -> dict[str, Any]:
     language = asked.language
-    lineage = erase.data_lineage(asked.runtime, profile.agent.id, wish)
+    lineage = erase.erased_data_lineage(asked.runtime, profile.agent.id, wish)
     fields = [
         (discord_view_sentence(language, "lines"), f"{lineage.lines:,}"),
         (discord_view_sentence(language, "repeated"), f"{lineage.repeated:,}"),
@@ -139,7 +141,7 @@ def _preview(asked: AgentQuery, profile: Profile, wish: Wish) -> dict[str, Any]:
         *_name_list_fields(asked, "schedules_stay", lineage.schedules),
     ]
     title = discord_view_sentence(
-        language, "would_forget", name=escape_markdown(profile.agent.name)
+        language, "would_forget", name=escape_discord_markdown(profile.agent.name)
     )
     told = f"{_what(asked, profile, wish)}\n\n{discord_view_sentence(language, 'confirm')}"
     return embeds_message(make_embed(title, told, fields=fields, colour=Colour.WAITING))
@@ -161,7 +163,7 @@ def _erase_and_report(asked: AgentQuery, profile: Profile, wish: Wish) -> dict[s
     key = "forgotten" if report.done else "forgotten_partly"
     colour = Colour.GOOD if report.done else Colour.WAITING
     told = what if report.done else f"{what}\n\n{discord_view_sentence(language, 'forget_again')}"
-    title = discord_view_sentence(language, key, name=escape_markdown(profile.agent.name))
+    title = discord_view_sentence(language, key, name=escape_discord_markdown(profile.agent.name))
     return embeds_message(make_embed(title, told, fields=fields, colour=colour))
 
 
@@ -192,4 +194,4 @@ def _name_list_fields(asked: AgentQuery, key: str, names: tuple[str, ...]) -> li
     if not names:
         return []
     title = f"{discord_view_sentence(asked.language, key)} ({len(names)})"
-    return [(title, lines_that_fit(one_line(name, 150) for name in names))]
+    return [(title, embed_lines_that_fit(one_line(name, 150) for name in names))]

@@ -12,9 +12,9 @@ from opencrab.engine.models.preferences import current_preferences
 from opencrab.gateways.discord.agent_lookup import AgentQuery, agent_of
 from opencrab.gateways.discord.text.embeds import (
     Colour,
+    embed_lines_that_fit,
     embeds_message,
-    escape_markdown,
-    lines_that_fit,
+    escape_discord_markdown,
     make_embed,
     one_line,
 )
@@ -82,14 +82,16 @@ def _models_message(
         rows = [one_line(chosen.model, _NAME), f"-# {discord_term(language, f'by_{chosen.by}')}"]
         if chosen.problem and private:
             rows.append(f"⚠️ {one_line(chosen.problem, _NAME)}")
-        fields.append((discord_term(language, use.value), lines_that_fit(rows)))
+        fields.append((discord_term(language, use.value), embed_lines_that_fit(rows)))
     aliases = runtime.models.routing.aliases
     named = [
-        f"**{escape_markdown(name)}** → {one_line(to, _NAME)}"
+        f"**{escape_discord_markdown(name)}** → {one_line(to, _NAME)}"
         for name, to in sorted(aliases.items())
     ]
     if named:
-        fields.append((discord_view_sentence(language, "aliases"), lines_that_fit(named)))
-    title = discord_view_sentence(language, "models_of", name=escape_markdown(profile.agent.name))
+        fields.append((discord_view_sentence(language, "aliases"), embed_lines_that_fit(named)))
+    title = discord_view_sentence(
+        language, "models_of", name=escape_discord_markdown(profile.agent.name)
+    )
     told = discord_view_sentence(language, note) if note else ""
     return embeds_message(make_embed(title, told, fields=fields, colour=colour))

@@ -17,9 +17,9 @@ from opencrab.gateways.discord.text.embeds import (
     Colour,
     Field,
     discord_dollars,
+    embed_lines_that_fit,
     embeds_message,
-    escape_markdown,
-    lines_that_fit,
+    escape_discord_markdown,
     make_embed,
     one_line,
 )
@@ -58,7 +58,7 @@ def show_costs(asked: AgentQuery) -> dict[str, Any]:
         (discord_view_sentence(language, "calls"), f"{sums.calls:,}"),
         (
             discord_view_sentence(language, "budgets"),
-            lines_that_fit(_budget(language, each) for each in drawn),
+            embed_lines_that_fit(_budget(language, each) for each in drawn),
         ),
     ]
     fields += _cost_ranking_fields(language, "by_model", sums.models)
@@ -74,7 +74,7 @@ def show_costs(asked: AgentQuery) -> dict[str, Any]:
     whose = (
         discord_view_sentence(language, "installation")
         if agent is None
-        else escape_markdown(agent.name)
+        else escape_discord_markdown(agent.name)
     )
     title = discord_view_sentence(
         language, "costs_of", name=whose, period=discord_term(language, period.value)
@@ -141,7 +141,7 @@ def _cost_ranking_fields(
     language: Language, key: str, costs: tuple[tuple[str, MicroUsd], ...]
 ) -> list[Field]:
     rows = [f"{one_line(name, _NAME)}: {discord_dollars(cost)}" for name, cost in costs]
-    return [(discord_view_sentence(language, key), lines_that_fit(rows))] if rows else []
+    return [(discord_view_sentence(language, key), embed_lines_that_fit(rows))] if rows else []
 
 
 def _budget(language: Language, drawn: BudgetUse) -> str:
@@ -180,7 +180,7 @@ def _set_freeze(asked: AgentQuery, *, frozen: bool) -> dict[str, Any]:
     stopped = freeze_or_unfreeze(
         asked.runtime.home, agent.id if agent else None, frozen=frozen, by=by
     )
-    name = NOTHING if agent is None else escape_markdown(agent.name)
+    name = NOTHING if agent is None else escape_discord_markdown(agent.name)
     key = f"{'all' if agent is None else 'agent'}_{'frozen' if frozen else 'unfrozen'}"
     rows = []
     others = [scope for scope in stopped if scope != INSTALLATION]

@@ -21,7 +21,7 @@ from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, set_etag
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, page_of, place_in
+from opencrab.gateways.rest.http.page import Page, Paged, page_of, page_place
 
 LISTING = "agents"
 
@@ -100,7 +100,7 @@ class AgentPatch(Value, defer_build=False):
 @router.get("")
 def list_agents(api: Api, _caller: Reader, query: Paged) -> Page[AgentView]:
     """List agents in order of their ids."""
-    after = place_in(LISTING, query.cursor)
+    after = page_place(LISTING, query.cursor)
     found = api.runtime.home.agents.page(after=after, limit=query.limit + 1)
     items, cursor = page_of(LISTING, found, query.limit, lambda profile: profile.agent.id)
     return Page(items=tuple(map(AgentView.of, items)), next_cursor=cursor)

@@ -19,7 +19,13 @@ from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, set_etag
-from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, place_in, unknown_place
+from opencrab.gateways.rest.http.page import (
+    Page,
+    PageQuery,
+    page_of,
+    page_place,
+    unknown_cursor_error,
+)
 from opencrab.ports.models.model import Models
 
 LISTING = "calls"
@@ -125,9 +131,9 @@ def list_llm_metrics(
     api: Api, _caller: Owner, agent_id: Id, query: Annotated[MetricsQuery, Query()]
 ) -> Page[CallMetrics]:
     """List an agent's model calls with tokens, costs and times, newest first."""
-    runtime, place = api.runtime, place_in(LISTING, query.cursor)
+    runtime, place = api.runtime, page_place(LISTING, query.cursor)
     if place is not None and not is_ledger_row_id(place):
-        raise unknown_place()
+        raise unknown_cursor_error()
     runtime.home.agents.get(agent_id)
     since = query.period.since(runtime.clock.now())
     found = runtime.home.usage.rows(agent_id, since=since, after=place, limit=query.limit + 1)

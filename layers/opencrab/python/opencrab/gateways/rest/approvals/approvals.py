@@ -19,13 +19,13 @@ from opencrab.gateways.rest.http.access import (
     Caller,
     Reader,
     Talker,
-    named_only,
-    sees_questions,
+    caller_sees_approvals,
+    named_session_only,
 )
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, place_in
+from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, page_place
 
 router = routes_below("/api/approvals", "approvals")
 
@@ -94,7 +94,10 @@ class OpenedView(Value):
         """A stored approval as it is shown."""
         shown = {name: getattr(approval, name) for name in OpenedView.model_fields}
         if not whole:
-            shown |= {"what": named_only(approval.action, approval.impact.value), "touches": ""}
+            shown |= {
+                "what": named_session_only(approval.action, approval.impact.value),
+                "touches": "",
+            }
         return cls(**shown)
 
 
@@ -127,13 +130,15 @@ def list_approvals(
     found = approvals.page_of_approvals(
         api.runtime.home.facts,
         decided=query.state is Listed.DECIDED,
-        after=place_in(listing, query.cursor) or "",
+        after=page_place(listing, query.cursor) or "",
         limit=query.limit + 1,
     )
     items, cursor = page_of(listing, found, query.limit, lambda approval: approval.id)
     agents = {approval.agent_id for approval in items}
     seen = {
-        agent_id for agent_id in agents if sees_questions(api.runtime.home.agents, agent_id, caller)
+        agent_id
+        for agent_id in agents
+        if caller_sees_approvals(api.runtime.home.agents, agent_id, caller)
     }
     shown = (OpenedView.of(approval, whole=approval.agent_id in seen) for approval in items)
     return Page(items=tuple(shown), next_cursor=cursor)
@@ -145,7 +150,7 @@ def get_approval(api: Api, caller: Reader, approval_id: Id) -> WholeView:
     approval = approvals.find_approval(api.runtime.home.facts, approval_id)
     call = approvals.call_awaiting_approval(api.runtime.home, approval) if caller.is_owner else None
     arguments = None if call is None else action_arguments(call)
-    whole = sees_questions(api.runtime.home.agents, approval.agent_id, caller)
+    whole = caller_sees_approvals(api.runtime.home.agents, approval.agent_id, caller)
     return WholeView(**dict(OpenedView.of(approval, whole=whole)), arguments=arguments)
 
 

@@ -26,8 +26,8 @@ from opencrab.gateways.rest.approvals.signed_link_page import (
     DECISION,
     REJECT,
     approval_page,
+    approval_page_text,
     decision_page,
-    page_text,
 )
 from opencrab.gateways.rest.http.accept_language import preferred_language
 from opencrab.gateways.rest.http.dependencies import Api
@@ -58,13 +58,13 @@ def _decide_by_link(runtime: Runtime, token: str, request: Request, choice: str 
     def decide(runtime: Runtime, link: SignedLink, approval: Approval) -> Response:
         language = _agent(runtime.home.agents, approval)[1]
         if choice is None:
-            return page_text("unclear", language, 422)
+            return approval_page_text("unclear", language, 422)
         approved = choice == APPROVE
         try:
             who = decider_of_approval_link(runtime.home.keys, link)
             made = approvals.decide_approval(runtime, approval.id, approved=approved, who=who)
         except Refused:
-            return page_text("refused", language, 403)
+            return approval_page_text("refused", language, 403)
         except Conflict:
             return decision_page(
                 approvals.find_approval(runtime.home.facts, approval.id), language, 409
@@ -86,12 +86,12 @@ def _resolve_link(
         link = read_approval_link(runtime.secrets, token)
         approval = approvals.find_approval(runtime.home.facts, link.approval_id)
     except (Refused, NotFound):
-        return page_text("forged", theirs, 403)
+        return approval_page_text("forged", theirs, 403)
     except Unavailable:
-        return page_text("busy", theirs, 503)
+        return approval_page_text("busy", theirs, 503)
     language = _agent(runtime.home.agents, approval)[1]
     if approval.state is ApprovalState.PENDING and runtime.clock.now() >= link.until:
-        return page_text("over", language, 410)
+        return approval_page_text("over", language, 410)
     return then(runtime, link, approval)
 
 
@@ -102,7 +102,7 @@ def _approval_page(runtime: Runtime, link: SignedLink, approval: Approval) -> Re
     try:
         decider_of_approval_link(runtime.home.keys, link)
     except Refused:
-        return page_text("refused", language, 403)
+        return approval_page_text("refused", language, 403)
     return approval_page(approval, name, language)
 
 

@@ -70,7 +70,7 @@ def decision_page(approval: Approval, language: Language, status: int) -> Respon
     return _page(body, language, status)
 
 
-def page_text(key: str, language: Language, status: int) -> Response:
+def approval_page_text(key: str, language: Language, status: int) -> Response:
     """One sentence, where nothing can be decided."""
     return _page(f"<p>{_word(key, language)}</p>", language, status)
 

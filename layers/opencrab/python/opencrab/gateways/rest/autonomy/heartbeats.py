@@ -17,7 +17,7 @@ from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, set_etag
-from opencrab.gateways.rest.http.page import Page, Paged, id_in, page_of
+from opencrab.gateways.rest.http.page import Page, Paged, id_in_cursor, page_of
 from opencrab.gateways.rest.http.view import View
 from opencrab.ports.documents import Documents
 
@@ -108,7 +108,7 @@ def put_heartbeat(
 def list_heartbeats(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> BeatsView:
     """Heartbeats of the last 35 days that had a reason, newest first, and the number of all."""
     api.runtime.home.agents.get(agent_id)
-    after = id_in(LISTING, query.cursor)
+    after = id_in_cursor(LISTING, query.cursor)
     found = heartbeat_log(api.runtime.home.facts, agent_id, after=after, limit=query.limit + 1)
     items, cursor = page_of(LISTING, found, query.limit, lambda fact: fact.id)
     return BeatsView(

@@ -60,7 +60,7 @@ class LineView(Value):
         return cls(**shown, thread=line.group_line)
 
 
-def visible_to(caller: Caller, kinds: str | None) -> VisibleKinds:
+def lines_visible_to(caller: Caller, kinds: str | None) -> VisibleKinds:
     """What a caller sees who asks for some kinds; naming kinds shows an owner private lines too.
 
     Raises Invalid for a kind that does not exist, Refused for one that is only the owner's.

@@ -23,13 +23,13 @@ from opencrab.domain.value import MESSAGE_BYTES, MessageText, Name, ShortText, V
 from opencrab.engine.conversation.live import collect_visible_lines
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_message
-from opencrab.gateways.rest.conversation.lines import LinesQuery, LineView, visible_to
+from opencrab.gateways.rest.conversation.lines import LinesQuery, LineView, lines_visible_to
 from opencrab.gateways.rest.conversation.replies import Replies, wait_for
 from opencrab.gateways.rest.http.access import Caller, Reader, Talker
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import IdempotentRequest, Repeatable
-from opencrab.gateways.rest.http.page import Page, cursor_of, sequence_in
+from opencrab.gateways.rest.http.page import Page, page_cursor, sequence_in_cursor
 
 LISTING = "lines"
 LONGEST_WAIT = 60
@@ -92,8 +92,8 @@ def list_messages(
 ) -> Page[LineView]:
     """Read the lines of a session in order: speech of people and agents, and notices."""
     runtime = api.runtime
-    visible = visible_to(caller, query.kinds)
-    place = sequence_in(f"{LISTING}-{query.order}", query.cursor)
+    visible = lines_visible_to(caller, query.kinds)
+    place = sequence_in_cursor(f"{LISTING}-{query.order}", query.cursor)
     runtime.home.sessions.get(session_id)
     newest = query.order == "newest"
     lines, last = collect_visible_lines(
@@ -105,7 +105,7 @@ def list_messages(
         before=place if newest else None,
         newest_first=newest,
     )
-    cursor = None if last is None else cursor_of(f"{LISTING}-{query.order}", str(last))
+    cursor = None if last is None else page_cursor(f"{LISTING}-{query.order}", str(last))
     return Page(items=tuple(map(LineView.of, lines)), next_cursor=cursor)
 
 
@@ -131,7 +131,7 @@ async def post_message(
 
     The same Idempotency-Key with the same message returns the same turns.
     """
-    wanted = wanted_wait(prefer)
+    wanted = wanted_reply_wait(prefer)
     seconds = None if wanted is None else api.within(wanted)
     turns = await run_in_threadpool(_admit, api.runtime, caller, session_id, once, body)
     accepted = Accepted(turn_ids=tuple(turn.id for turn in turns), message_id=turns[0].group)
@@ -143,7 +143,7 @@ async def post_message(
     )
 
 
-def wanted_wait(prefer: str | None) -> int | None:
+def wanted_reply_wait(prefer: str | None) -> int | None:
     """The seconds of `Prefer: wait=N`, at most 60; None when nobody asks to wait.
 
     Raises Invalid for a wait that is no whole number; other preferences are left alone.

@@ -19,7 +19,7 @@ from opencrab.domain.value import Value
 from opencrab.engine.conversation import live_events
 from opencrab.engine.conversation.live import VisibleKinds, collect_visible_lines, turn_change_of
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.conversation.lines import LAST, LineView, visible_to
+from opencrab.gateways.rest.conversation.lines import LAST, LineView, lines_visible_to
 from opencrab.gateways.rest.http.access import Reader
 from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -171,14 +171,14 @@ async def session_events(
     ] = None,
 ) -> StreamingResponse:
     """Follow a session as server-sent events, until the client leaves or the time is up."""
-    visible = visible_to(caller, query.kinds)
-    after = query.after if last_event_id is None else sequence_of(last_event_id)
+    visible = lines_visible_to(caller, query.kinds)
+    after = query.after if last_event_id is None else last_event_sequence(last_event_id)
     agui = query.format == "agui"
     progress = await run_in_threadpool(_begin, api.runtime, session_id, visible, after, agui=agui)
     return event_stream_response(events(api, session_id, progress, api.within(query.seconds)))
 
 
-def sequence_of(event_id: str) -> int:
+def last_event_sequence(event_id: str) -> int:
     """The sequence that a Last-Event-ID names; raises Invalid."""
     if not (event_id.isascii() and event_id.isdecimal() and len(event_id) <= len(str(LAST))):
         raise Invalid(

@@ -22,7 +22,7 @@ from opencrab.gateways.rest.http.access import Caller, Owner, Reader, Talker
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, page_of, place_in
+from opencrab.gateways.rest.http.page import Page, Paged, page_of, page_place
 from opencrab.gateways.rest.http.view import View
 
 LISTING = "sessions"
@@ -75,7 +75,7 @@ class MentorView(Value):
 @router.get("")
 def list_sessions(api: Api, _caller: Reader, query: Paged) -> Page[SessionView]:
     """List sessions in order of their ids, ended ones too."""
-    after = place_in(LISTING, query.cursor)
+    after = page_place(LISTING, query.cursor)
     found = api.runtime.home.sessions.page(after=after, limit=query.limit + 1)
     items, cursor = page_of(LISTING, found, query.limit, lambda session: session.id)
     return Page(items=tuple(map(SessionView.of, items)), next_cursor=cursor)

@@ -30,7 +30,7 @@ from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.polling import EVERY, Watch
-from opencrab.gateways.rest.http.problem import of_error
+from opencrab.gateways.rest.http.problem import problem_of_error
 
 FRAME_BYTES = 32_768
 TAKE_SECONDS = 10.0
@@ -107,7 +107,7 @@ async def talk(websocket: WebSocket) -> None:
     try:
         conversation = await run_in_threadpool(_enter, websocket)
     except OpenCrabError as error:
-        await websocket.send_denial_response(of_error(error))
+        await websocket.send_denial_response(problem_of_error(error))
         return
     await websocket.accept()
     await OpenSocket(websocket, conversation).until_over(websocket.app.state.rest.watch)

@@ -30,7 +30,7 @@ from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, set_etag
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, place_in
+from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, page_place
 
 LISTING = "goals"
 
@@ -153,7 +153,7 @@ def list_goals(
 
     `explain=1` adds a score to each open goal: its current priority with each term of the sum.
     """
-    after = place_in(LISTING, query.cursor) or ""
+    after = page_place(LISTING, query.cursor) or ""
     found = tasks.goals_of_agent(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
     items, cursor = page_of(LISTING, found, query.limit, lambda goal: goal.id)
     scores = explain_goal_priorities(api.runtime, agent_id, items) if query.explain else {}

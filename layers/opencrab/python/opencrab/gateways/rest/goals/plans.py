@@ -11,7 +11,7 @@ from opencrab.gateways.rest.goals.goals import PlannedView
 from opencrab.gateways.rest.http.access import Reader
 from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.page import Page, Paged, page_of, place_in
+from opencrab.gateways.rest.http.page import Page, Paged, page_of, page_place
 from opencrab.ports.documents import Documents
 
 LISTING = "plans"
@@ -58,7 +58,7 @@ def list_plans(api: Api, caller: Reader, agent_id: Id, query: Paged) -> Page[Pla
 
     Goals without a plan are left out.
     """
-    after = place_in(LISTING, query.cursor) or ""
+    after = page_place(LISTING, query.cursor) or ""
     found = tasks.goals_of_agent(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
     goals, cursor = page_of(LISTING, found, query.limit, lambda goal: goal.id)
     shown = (_plan(api.runtime.home.facts, goal, private=caller.is_owner) for goal in goals)

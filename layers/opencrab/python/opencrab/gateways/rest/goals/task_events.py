@@ -16,7 +16,7 @@ from opencrab.domain.identifier import content_hash
 from opencrab.domain.value import Value
 from opencrab.engine.goals.pausing import stored_goal
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.goals.task_views import find_goal, front_of, task_view
+from opencrab.gateways.rest.goals.task_views import find_goal, task_in_front, task_view
 from opencrab.gateways.rest.http.access import Caller, Reader
 from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -66,7 +66,7 @@ class TaskFollower:
         """
         fact = stored_goal(self._runtime.home.facts, self._goal.agent_id, self._goal.id)
         goal = fact.read(Goal)
-        place = (fact.version, front_of(self._runtime.home, goal), *self._turn(goal.turn_id))
+        place = (fact.version, task_in_front(self._runtime.home, goal), *self._turn(goal.turn_id))
         if place == self._place:
             return []
         self._place = place

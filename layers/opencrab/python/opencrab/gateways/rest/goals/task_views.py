@@ -16,7 +16,7 @@ from opencrab.engine.goals.progress import (
     goal_summary,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.http.access import Caller, named_only, sees_questions
+from opencrab.gateways.rest.http.access import Caller, caller_sees_approvals, named_session_only
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.turn.journal import Journal
@@ -58,8 +58,8 @@ def find_goal(facts: Documents, agent_id: str, label: str) -> Document:
 def task_view(runtime: Runtime, goal: Goal, caller: Caller) -> TaskView:
     """A task as this caller may see it."""
     told = goal_progress(runtime, goal, private=caller.is_owner)
-    shown = TaskView(**dict(told), behind=front_of(runtime.home, goal))
-    if told.approval is None or sees_questions(runtime.home.agents, goal.agent_id, caller):
+    shown = TaskView(**dict(told), behind=task_in_front(runtime.home, goal))
+    if told.approval is None or caller_sees_approvals(runtime.home.agents, goal.agent_id, caller):
         return shown
     return shown.replaced(approval=_redact_approval(runtime.home.facts, told.approval))
 
@@ -69,7 +69,7 @@ def task_summary(journal: Journal, goal: Goal) -> TaskSummary:
     return TaskSummary(**dict(goal_summary(journal, goal)))
 
 
-def front_of(home: Home, goal: Goal) -> Front | None:
+def task_in_front(home: Home, goal: Goal) -> Front | None:
     """The task that a task in line waits for; None for one that is not in line."""
     if goal.status.is_end or goal.pause is not None:
         return None
@@ -89,4 +89,4 @@ def _redact_approval(facts: Documents, asked: Asked) -> Asked:
         found = approvals.find_approval(facts, asked.approval_id)
     except NotFound:
         return asked.replaced(what="", touches="")
-    return asked.replaced(what=named_only(found.action, found.impact.value), touches="")
+    return asked.replaced(what=named_session_only(found.action, found.impact.value), touches="")

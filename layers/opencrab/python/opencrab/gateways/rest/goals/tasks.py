@@ -26,7 +26,7 @@ from opencrab.gateways.rest.http.access import Caller, Reader, Talker
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import IdempotentRequest, Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, page_of, place_in
+from opencrab.gateways.rest.http.page import Page, Paged, page_of, page_place
 
 LISTING = "tasks"
 _MICRO = 1_000_000
@@ -138,7 +138,7 @@ def create_task(
 @router.get("")
 def list_tasks(api: Api, _caller: Reader, agent_id: Id, query: Paged) -> Page[TaskSummary]:
     """List instructions and own goals, newest first."""
-    after = place_in(LISTING, query.cursor) or ""
+    after = page_place(LISTING, query.cursor) or ""
     found = instructions.goals_of_agent(
         api.runtime.home, agent_id, after=after, limit=query.limit + 1
     )

@@ -88,7 +88,7 @@ def identify_caller(keys: Keys, headers: Iterable[tuple[bytes, bytes]], secret: 
     return Caller(principal_of_api_key(keys, secret), source)
 
 
-def sees_questions(agents: Agents, agent_id: str, caller: Caller) -> bool:
+def caller_sees_approvals(agents: Agents, agent_id: str, caller: Caller) -> bool:
     """Whether a caller may read what an agent's calls are about: who may decide on them."""
     if caller.is_owner:
         return True
@@ -99,6 +99,6 @@ def sees_questions(agents: Agents, agent_id: str, caller: Caller) -> bool:
     return caller.principal.id in delegates
 
 
-def named_only(action: str, impact: str) -> str:
+def named_session_only(action: str, impact: str) -> str:
     """What those are told of a question who may not decide it."""
     return f"{action} ({impact})"

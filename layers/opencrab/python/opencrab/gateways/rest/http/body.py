@@ -33,7 +33,7 @@ class ClientLeft(Exception):
     """The client went away before it had sent its body."""
 
 
-def check_address(scope: Scope) -> None:
+def check_route_address(scope: Scope) -> None:
     """Refuse addresses that are not UTF-8: decoding them leniently would name something else."""
     parts = {"path": scope.get("raw_path") or b"", "query": scope.get("query_string") or b""}
     for field, raw in parts.items():
@@ -78,7 +78,7 @@ async def _whole(receive: Receive, limit: int) -> bytes:
     return bytes(content)
 
 
-def strict_json(content: bytes) -> Any:
+def strict_json_body(content: bytes) -> Any:
     """The value of a JSON text that means the same to everybody; raises Invalid.
 
     Refused are NaN and Infinity, half characters, one name twice in an object, and values that
@@ -175,7 +175,7 @@ class _Parsed(Request):
     def __init__(self, scope: Scope, receive: Receive, content: bytes) -> None:
         super().__init__(scope, receive)
         self._body = content
-        self._value = strict_json(content)
+        self._value = strict_json_body(content)
 
     async def json(self) -> Any:
         return self._value

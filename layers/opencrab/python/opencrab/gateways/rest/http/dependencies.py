@@ -8,7 +8,7 @@ from fastapi import Depends, Path, Request
 
 from opencrab.domain.value import Identifier
 from opencrab.engine.discord.setup import BotApplication
-from opencrab.engine.insight.vitals import ReadMachine, no_machine
+from opencrab.engine.insight.vitals import ReadMachine, no_machine_vitals
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.polling import Watch
 
@@ -26,7 +26,7 @@ class RestContext:
     watch: Watch
     setup: Callable[[], dict[str, Any]]
     longest_seconds: int | None = None
-    machine: ReadMachine = no_machine
+    machine: ReadMachine = no_machine_vitals
     discord: BotApplication = field(default_factory=BotApplication)
 
     def within(self, seconds: int | None) -> int | None:

@@ -17,7 +17,7 @@ _NEVER = -1
 _VERSION = re.compile(r'"(0|[1-9][0-9]{0,17})"')
 
 
-def version_in(if_match: str | None) -> int | None:
+def etag_version(if_match: str | None) -> int | None:
     """The version that a change is meant for; None for any, and one that never is for nonsense."""
     wanted = "*" if if_match is None else if_match.strip()
     if wanted == "*":
@@ -40,7 +40,7 @@ class VersionedChange:
 
 
 async def _change(response: Response, if_match: IfMatch = None) -> VersionedChange:
-    return VersionedChange(response, version_in(if_match))
+    return VersionedChange(response, etag_version(if_match))
 
 
 Edit = Annotated[VersionedChange, Depends(_change)]

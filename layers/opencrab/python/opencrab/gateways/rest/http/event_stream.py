@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 
 from opencrab.domain.errors import OpenCrabError
 from opencrab.gateways.rest.http.dependencies import RestContext
-from opencrab.gateways.rest.http.problem import of_error
+from opencrab.gateways.rest.http.problem import problem_of_error
 
 HEARTBEAT_SECONDS = 15.0
 RETRY_MS = 1_000
@@ -59,7 +59,7 @@ async def events(
             try:
                 news = await run_in_threadpool(follower.new_events)
             except OpenCrabError as error:
-                yield f"event: problem\ndata: {bytes(of_error(error).body).decode()}\n\n"
+                yield f"event: problem\ndata: {bytes(problem_of_error(error).body).decode()}\n\n"
                 return
             for event in news:
                 yield event

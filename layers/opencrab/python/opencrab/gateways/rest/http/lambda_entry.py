@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 Answer = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 
-def load_quickly() -> None:
+def load_rest_app_quickly() -> None:
     """Load FastAPI without working out its models of OpenAPI documents, a seventh of a cold start.
 
     They are worked out when somebody asks for the document. No other model is touched.

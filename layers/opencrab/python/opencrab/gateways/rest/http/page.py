@@ -42,12 +42,12 @@ class Page(Value, Generic[Item]):
     next_cursor: str | None = None
 
 
-def cursor_of(listing: str, place: str) -> str:
+def page_cursor(listing: str, place: str) -> str:
     """A cursor to what comes after a place in a listing."""
     return base64.urlsafe_b64encode(f"{listing}:{place}".encode()).decode().rstrip("=")
 
 
-def place_in(listing: str, cursor: str | None) -> str | None:
+def page_place(listing: str, cursor: str | None) -> str | None:
     """The place that a cursor names; raises Invalid for any other text, or another list's."""
     if cursor is None:
         return None
@@ -57,14 +57,14 @@ def place_in(listing: str, cursor: str | None) -> str | None:
     except (binascii.Error, UnicodeError):
         raise _unknown_cursor() from None
     name, _, place = text.partition(":")
-    if name != listing or not place or cursor_of(listing, place) != cursor:
+    if name != listing or not place or page_cursor(listing, place) != cursor:
         raise _unknown_cursor()
     return place
 
 
-def id_in(listing: str, cursor: str | None) -> str:
+def id_in_cursor(listing: str, cursor: str | None) -> str:
     """The id that a cursor names, none to begin with; raises Invalid where that is no id."""
-    place = place_in(listing, cursor)
+    place = page_place(listing, cursor)
     if place is not None and not _ID.fullmatch(place):
         raise _unknown_cursor()
     return place or ""
@@ -77,32 +77,32 @@ def page_of(
     items = found[:limit]
     if len(found) <= limit:
         return items, None
-    return items, cursor_of(listing, place(items[-1]))
+    return items, page_cursor(listing, place(items[-1]))
 
 
 def page_list(
     listing: str, query: PageQuery, read: Callable[[], Sequence[Any]], place: Callable[[Any], str]
 ) -> tuple[Sequence[Any], str | None]:
     """As `page_of`, of a list that is read whole; raises Invalid for a place that it has not."""
-    after, found = place_in(listing, query.cursor), read()
+    after, found = page_place(listing, query.cursor), read()
     places = [place(each) for each in found]
     if after is not None and after not in places:
-        raise unknown_place()
+        raise unknown_cursor_error()
     start = 0 if after is None else places.index(after) + 1
     return page_of(listing, found[start:], query.limit, place)
 
 
-def sequence_in(listing: str, cursor: str | None) -> int | None:
+def sequence_in_cursor(listing: str, cursor: str | None) -> int | None:
     """The sequence of a line that a cursor names; raises Invalid where that is none."""
-    place = place_in(listing, cursor)
+    place = page_place(listing, cursor)
     if place is None:
         return None
     if not _SEQUENCE.fullmatch(place):
-        raise unknown_place()
+        raise unknown_cursor_error()
     return int(place)
 
 
-def unknown_place() -> Invalid:
+def unknown_cursor_error() -> Invalid:
     """What is raised for a cursor of this list to a place that there is not."""
     return Invalid("invalid cursor for this list", field="cursor", cure="start from the first page")
 

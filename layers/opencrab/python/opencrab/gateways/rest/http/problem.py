@@ -97,7 +97,7 @@ class Problem(Value):
     errors: tuple[FieldProblem, ...] | None = None
 
 
-def of_error(error: OpenCrabError) -> Response:
+def problem_of_error(error: OpenCrabError) -> Response:
     """An error of OpenCrab as an answer."""
     if isinstance(error, UnsupportedMediaType):
         status = 415
@@ -112,7 +112,7 @@ def of_error(error: OpenCrabError) -> Response:
     return _answer(problem, headers)
 
 
-def of_status(status: int, headers: Mapping[str, str] | None = None) -> Response:
+def problem_of_status(status: int, headers: Mapping[str, str] | None = None) -> Response:
     """An answer of the framework itself: no such route, no such method."""
     phrase = HTTPStatus(status).phrase
     code = _CODES.get(status, phrase.lower().replace(" ", "-"))
@@ -121,14 +121,14 @@ def of_status(status: int, headers: Mapping[str, str] | None = None) -> Response
     return _answer(problem, headers or {})
 
 
-def of_unexpected() -> Response:
+def problem_of_unexpected() -> Response:
     """An error that nobody expected; what it was is in the log only."""
     detail = "internal error; details were logged"
     cure = "try again; if it happens again, tell the operator when"
     return _answer(_problem(500, detail, "internal", None, cure), {})
 
 
-def of_validation(errors: Sequence[Mapping[str, Any]]) -> Response:
+def problem_of_validation(errors: Sequence[Mapping[str, Any]]) -> Response:
     """Input of a wrong form: the first field in front, up to ten in all."""
     problems = tuple(_field_problem(error) for error in errors[:_MOST_PROBLEMS])
     first = problems[0]

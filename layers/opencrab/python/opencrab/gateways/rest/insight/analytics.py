@@ -17,7 +17,7 @@ from opencrab.engine.memory.reading import GraphCursor
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.page import Paged, cursor_of, place_in, unknown_place
+from opencrab.gateways.rest.http.page import Paged, page_cursor, page_place, unknown_cursor_error
 
 RELATIONS = "relations"
 
@@ -86,15 +86,15 @@ def get_memory_analytics(
     found, on = memory_analytics.memory_analytics(
         api.runtime, agent_id, place=_place(query.cursor), limit=query.limit
     )
-    cursor = None if on is None else cursor_of(RELATIONS, f"{on.kind}/{on.after}")
+    cursor = None if on is None else page_cursor(RELATIONS, f"{on.kind}/{on.after}")
     return MemoryAnalyticsView(**dict(found), next_cursor=cursor)
 
 
 def _place(cursor: str | None) -> GraphCursor:
-    place = place_in(RELATIONS, cursor)
+    place = page_place(RELATIONS, cursor)
     if place is None:
         return GraphCursor()
     found = _PLACE.fullmatch(place)
     if found is None:
-        raise unknown_place()
+        raise unknown_cursor_error()
     return GraphCursor(found[1], found[2])

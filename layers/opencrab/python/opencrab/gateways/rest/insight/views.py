@@ -15,7 +15,7 @@ from opencrab.engine.insight.vitals import Vitals, agent_vitals
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.page import cursor_of, place_in
+from opencrab.gateways.rest.http.page import page_cursor, page_place
 
 LISTING = "history"
 NEXT = "X-OpenCrab-Next-Cursor"
@@ -76,13 +76,13 @@ def agent_events(
         api.runtime, agent_id, after=_place(query.after), limit=query.limit
     )
     lines = (event.model_dump_json() + "\n" for event in page.events)
-    headers = {NEXT: cursor_of(LISTING, page.place)} if page.place else {}
+    headers = {NEXT: page_cursor(LISTING, page.place)} if page.place else {}
     return Response("".join(lines).encode(), media_type=JSON_LINES, headers=headers)
 
 
 def _place(cursor: str | None) -> str:
     try:
-        return place_in(LISTING, cursor) or ""
+        return page_place(LISTING, cursor) or ""
     except Invalid as error:
         cure = f"use the header {NEXT} of the previous page, or omit it to start from the beginning"
         raise Invalid(error.message, field="after", cure=cure) from None

@@ -13,7 +13,7 @@ from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, id_in, page_of
+from opencrab.gateways.rest.http.page import Page, Paged, id_in_cursor, page_of
 
 LISTING = "changes"
 
@@ -34,7 +34,7 @@ class RunBody(Value, defer_build=False):
 def list_changes(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[Decision]:
     """List changes made or proposed on evidence, newest first."""
     api.runtime.home.agents.get(agent_id)
-    after = id_in(LISTING, query.cursor)
+    after = id_in_cursor(LISTING, query.cursor)
     found = changes.page_of_adjustments(
         api.runtime.home.facts, agent_id, after=after, limit=query.limit + 1
     )

@@ -9,7 +9,14 @@ from opencrab.engine.memory import beliefs_and_peers, reading
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.page import Page, Paged, id_in, page_of, place_in, unknown_place
+from opencrab.gateways.rest.http.page import (
+    Page,
+    Paged,
+    id_in_cursor,
+    page_of,
+    page_place,
+    unknown_cursor_error,
+)
 from opencrab.gateways.rest.http.view import View
 from opencrab.gateways.rest.memory.views import EXPERIENCES, ExperienceView, ImpressionSummary
 
@@ -102,7 +109,7 @@ def delete_belief(api: Api, _caller: Owner, agent_id: Id, belief_id: Id) -> None
 @router.get("/peers")
 def list_peers(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[PeerSummary]:
     """List the agents that an agent worked with, with its current trust in them."""
-    after = id_in(PEERS, query.cursor)
+    after = id_in_cursor(PEERS, query.cursor)
     found = beliefs_and_peers.peers_of_agent(
         api.runtime, agent_id, after=after, limit=query.limit + 1
     )
@@ -133,7 +140,7 @@ def list_lived_experiences(
     api: Api, _caller: Owner, agent_id: Id, query: Paged
 ) -> Page[ExperienceView]:
     """List experiences, newest first; the same as `/memory/experiences`."""
-    after = id_in(EXPERIENCES, query.cursor)
+    after = id_in_cursor(EXPERIENCES, query.cursor)
     found = reading.experiences_of_agent(
         api.runtime.home, agent_id, after=after, limit=query.limit + 1
     )
@@ -158,7 +165,7 @@ def clear_working_memory(api: Api, _caller: Owner, agent_id: Id) -> None:
 
 def _place(cursor: str | None) -> tuple[float, str] | None:
     """The confidence and the id that a cursor names."""
-    place = place_in(BELIEFS, cursor)
+    place = page_place(BELIEFS, cursor)
     if place is None:
         return None
     found = _PLACE.fullmatch(place)
@@ -167,5 +174,5 @@ def _place(cursor: str | None) -> tuple[float, str] | None:
     except ValueError:
         confidence = math.nan
     if found is None or not 0 <= confidence <= 1:
-        raise unknown_place()
+        raise unknown_cursor_error()
     return confidence, found[2]

@@ -14,9 +14,9 @@ from opencrab.engine.memory.curation import MemoryChange, MemoryCurator, NewMemo
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import Edit, IfMatch, set_etag, version_in
+from opencrab.gateways.rest.http.etag import Edit, IfMatch, etag_version, set_etag
 from opencrab.gateways.rest.http.idempotency import REPLAYED, Repeatable
-from opencrab.gateways.rest.http.page import Page, PageQuery, cursor_of, id_in
+from opencrab.gateways.rest.http.page import Page, PageQuery, id_in_cursor, page_cursor
 from opencrab.gateways.rest.http.view import View
 
 LISTING = "memories"
@@ -92,9 +92,9 @@ def list_memories(
     memories: Deciding, query: Annotated[MemoriesQuery, Query()]
 ) -> Page[MemorySummary]:
     """List memories, newest first."""
-    after = id_in(LISTING, query.cursor)
+    after = id_in_cursor(LISTING, query.cursor)
     found, place = memories.page(category=query.category, after=after, limit=query.limit)
-    cursor = None if place is None else cursor_of(LISTING, place)
+    cursor = None if place is None else page_cursor(LISTING, place)
     return Page(items=tuple(map(MemorySummary.of, found)), next_cursor=cursor)
 
 
@@ -145,7 +145,7 @@ def delete_memory(memories: Deciding, memory_id: Id, if_match: IfMatch = None) -
 
     The lines it was derived from stay; `/memory/forget` finds and removes those too.
     """
-    memories.delete(memory_id, version=version_in(if_match))
+    memories.delete(memory_id, version=etag_version(if_match))
 
 
 def _view_with_etag(response: Response, kept: StoredMemory) -> MemoryView:

@@ -105,7 +105,7 @@ def preview_forgetting(
     api: Api, _caller: Owner, agent_id: Id, _once: Repeatable, body: Strict[ForgetWish]
 ) -> LineageView:
     """Show what an erasure would remove, derived data included; changes nothing."""
-    return LineageView.of(erase.data_lineage(api.runtime, agent_id, body.wish()))
+    return LineageView.of(erase.erased_data_lineage(api.runtime, agent_id, body.wish()))
 
 
 def _require_confirmation(agent_id: str, body: ForgetWish) -> Wish:

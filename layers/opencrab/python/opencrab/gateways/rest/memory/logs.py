@@ -12,7 +12,14 @@ from opencrab.gateways.rest.conversation.lines import LAST, LineView, Sequence
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.page import Page, Paged, PageQuery, cursor_of, id_in, sequence_in
+from opencrab.gateways.rest.http.page import (
+    Page,
+    Paged,
+    PageQuery,
+    id_in_cursor,
+    page_cursor,
+    sequence_in_cursor,
+)
 from opencrab.gateways.rest.http.view import View
 
 LISTING, LINES = "memory-sessions", "memory-lines"
@@ -45,9 +52,11 @@ class LogView(View):
 @router.get("")
 def list_memory_sessions(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[LogView]:
     """List the sessions of an agent, in order of their ids."""
-    after = id_in(LISTING, query.cursor) or None
-    found, place = reading.session_logs(api.runtime.home, agent_id, after=after, limit=query.limit)
-    cursor = None if place is None else cursor_of(LISTING, place)
+    after = id_in_cursor(LISTING, query.cursor) or None
+    found, place = reading.session_logs_for_memory(
+        api.runtime.home, agent_id, after=after, limit=query.limit
+    )
+    cursor = None if place is None else page_cursor(LISTING, place)
     shown = (LogView.of(log.session, lines=log.lines, last_at=log.last_at) for log in found)
     return Page(items=tuple(shown), next_cursor=cursor)
 
@@ -61,7 +70,7 @@ def get_memory_session(
     `first` and `last` are sequences of lines, as in a summary's sources and in search results.
     """
     newest = query.order == "newest"
-    place = sequence_in(f"{LINES}-{query.order}", query.cursor)
+    place = sequence_in_cursor(f"{LINES}-{query.order}", query.cursor)
     after, before = max(query.first - 1, 0), query.last + 1
     if place is not None:
         after, before = (after, min(place, before)) if newest else (max(place, after), before)
@@ -74,5 +83,5 @@ def get_memory_session(
         limit=query.limit,
         newest_first=newest,
     )
-    cursor = None if last is None else cursor_of(f"{LINES}-{query.order}", str(last))
+    cursor = None if last is None else page_cursor(f"{LINES}-{query.order}", str(last))
     return Page(items=tuple(map(LineView.of, found)), next_cursor=cursor)

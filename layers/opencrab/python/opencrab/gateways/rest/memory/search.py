@@ -107,7 +107,7 @@ def _run_search(
         raise Invalid("query is blank", field="query", cure="give the words to search for")
     query = SearchQuery(
         text=body.query,
-        clearance=reading.principal_clearance(caller.principal),
+        clearance=reading.memory_clearance_of_principal(caller.principal),
         limit=body.limit,
         session_id=body.session_id,
         kinds=frozenset(body.kinds),

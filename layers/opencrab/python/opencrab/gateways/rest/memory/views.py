@@ -21,11 +21,11 @@ from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import (
     Page,
     Paged,
-    cursor_of,
-    id_in,
+    id_in_cursor,
+    page_cursor,
     page_of,
-    place_in,
-    unknown_place,
+    page_place,
+    unknown_cursor_error,
 )
 from opencrab.gateways.rest.http.view import View
 
@@ -160,7 +160,7 @@ def list_impressions(
     api: Api, _caller: Owner, agent_id: Id, query: Paged
 ) -> Page[ImpressionSummary]:
     """List impressions of persons and agents, in order of their ids."""
-    after = id_in(IMPRESSIONS, query.cursor)
+    after = id_in_cursor(IMPRESSIONS, query.cursor)
     found = reading.impressions_of_agent(
         api.runtime.home, agent_id, after=after, limit=query.limit + 1
     )
@@ -184,14 +184,14 @@ def get_memory_graph(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Gr
     return GraphView(
         nodes=tuple(map(NodeView.of, found.nodes)),
         edges=tuple(map(EdgeView.of, found.edges)),
-        next_cursor=None if on is None else cursor_of(GRAPH, f"{on.kind}/{on.after}"),
+        next_cursor=None if on is None else page_cursor(GRAPH, f"{on.kind}/{on.after}"),
     )
 
 
 @router.get("/experiences")
 def list_experiences(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[ExperienceView]:
     """List experiences with their outcomes and lessons, newest first."""
-    after = id_in(EXPERIENCES, query.cursor)
+    after = id_in_cursor(EXPERIENCES, query.cursor)
     found = reading.experiences_of_agent(
         api.runtime.home, agent_id, after=after, limit=query.limit + 1
     )
@@ -202,9 +202,9 @@ def list_experiences(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Pa
 @router.get("/summaries")
 def list_summaries(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[SummaryView]:
     """List summaries of topics, days and months, newest first."""
-    after = id_in(SUMMARIES, query.cursor)
+    after = id_in_cursor(SUMMARIES, query.cursor)
     if after and not re.fullmatch(_SUMMARY, after):
-        raise unknown_place()
+        raise unknown_cursor_error()
     found = reading.summaries_of_agent(
         api.runtime.home, agent_id, after=after, limit=query.limit + 1
     )
@@ -222,10 +222,10 @@ def get_summary(api: Api, _caller: Owner, agent_id: Id, summary_id: SummaryId) -
 
 
 def _place(cursor: str | None) -> GraphCursor:
-    place = place_in(GRAPH, cursor)
+    place = page_place(GRAPH, cursor)
     if place is None:
         return GraphCursor()
     found = _PLACE.fullmatch(place)
     if found is None:
-        raise unknown_place()
+        raise unknown_cursor_error()
     return GraphCursor(found[1], found[2])

@@ -22,7 +22,7 @@ from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.etag import Edit, set_etag
-from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, place_in
+from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, page_place
 from opencrab.gateways.rest.http.view import View
 
 LISTING = "models"
@@ -116,7 +116,7 @@ def list_models(
     api: Api, _caller: Owner, query: Annotated[ModelsQuery, Query()]
 ) -> Page[ModelView]:
     """List known models in order of their names, with or without a configured provider."""
-    after = place_in(LISTING, query.cursor) or ""
+    after = page_place(LISTING, query.cursor) or ""
     current_preferences(api.runtime)
     known = sorted(
         require_provider_directory(api.runtime.directory).infos(), key=lambda info: info.name

@@ -20,7 +20,7 @@ from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.etag import Edit, set_etag
-from opencrab.gateways.rest.http.page import Page, Paged, page_of, place_in
+from opencrab.gateways.rest.http.page import Page, Paged, page_of, page_place
 from opencrab.gateways.rest.http.view import View
 
 LISTING = "providers"
@@ -91,7 +91,7 @@ def list_providers(
 
     ETag as for the aliases.
     """
-    after = place_in(LISTING, query.cursor) or ""
+    after = page_place(LISTING, query.cursor) or ""
     set_etag(response, current_preferences(api.runtime).version)
     known = sorted(
         require_provider_directory(api.runtime.directory).providers(), key=lambda state: state.name

@@ -24,7 +24,7 @@ from opencrab.engine.skills.owner import SkillOwner, SkillState
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import Edit, IfMatch, set_etag, version_in
+from opencrab.gateways.rest.http.etag import Edit, IfMatch, etag_version, set_etag
 from opencrab.gateways.rest.http.idempotency import IdempotentRequest, Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, page_list
 
@@ -188,7 +188,7 @@ def approve_skill(
 
     If-Match names that version and is required.
     """
-    version = version_in(if_match)
+    version = etag_version(if_match)
 
     def act() -> SkillState:
         if version is None and isinstance(keeper.get(skill).skill, AcquiredSkill):

@@ -13,7 +13,7 @@ from opencrab.domain.workspace.path import workspace_path
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import BYTES_BODY, Bytes, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, place_in
+from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, page_place
 from opencrab.gateways.rest.http.view import View
 from opencrab.ports.agents import Agents
 from opencrab.ports.workspace.files import ABSENT
@@ -79,7 +79,7 @@ def list_files(
 ) -> Page[FileView]:
     """List files of a workspace and all its folders, in order of their paths."""
     _require_agent(api.runtime.home.agents, agent_id)
-    after = place_in(LISTING, query.cursor)
+    after = page_place(LISTING, query.cursor)
     listed = api.runtime.home.files.list(agent_id, query.prefix)
     found = [info for info in listed if after is None or info.path > after]
     items, cursor = page_of(LISTING, found, query.limit, lambda info: info.path)
