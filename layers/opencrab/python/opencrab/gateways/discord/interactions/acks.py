@@ -31,7 +31,7 @@ OFFERED = {"agent": "agents", "model": "models"}
 
 STEERING_WORDS = {
     "en": ("Steer", "What to do differently", "From the next step on"),
-    "ja": ("追加の指示", "これからどうしてほしいか", "次のステップから反映されます"),
+    "ja": ("追加の指示", "これからどうしてほしいか", "次のステップから有効"),
 }
 """The form's title, the field's name, and what it says below."""
 
