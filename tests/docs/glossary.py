@@ -35,6 +35,7 @@ class PageText:
     about: str
     head: str
     retired: str
+    areas: dict[str, str]
 
 
 ENGLISH = PageText(
@@ -44,14 +45,36 @@ ENGLISH = PageText(
     "Made from `docs/glossary.toml`; a test holds the names of modules and classes against it.",
     head="| term | meaning | also called | Japanese | in code |",
     retired="Words that names in the code no longer use, with the field's term in their place:",
+    areas={},
 )
 JAPANESE = PageText(
     file="glossary.ja.md",
     title="用語集",
-    about="OpenCrabの用語の意味、ほかの製品での呼び方、コード上の名前です。\n"
+    about="OpenCrab の用語の意味、ほかの製品での呼び方、コード上の名前です。\n"
     "`docs/glossary.toml` から生成し、モジュール名とクラス名をテストで照合しています。",
     head="| 用語 | 意味 | 別名 | 英語 | コード |",
-    retired="コードの名前に使わなくなった語と、代わりに使う用語です。",
+    retired="",
+    areas={
+        "agents": "エージェント",
+        "turn": "ターン",
+        "conversation": "会話",
+        "access": "権限",
+        "approvals": "承認",
+        "memory": "記憶",
+        "erasure": "忘却",
+        "goals": "目標",
+        "autonomy": "自律動作",
+        "models": "モデル",
+        "money": "費用と予算",
+        "learning": "学習",
+        "skills": "スキル",
+        "workspace": "ワークスペース",
+        "insight": "分析",
+        "discord": "Discord",
+        "world": "ワールド",
+        "simulation": "シミュレーション",
+        "architecture": "アーキテクチャ",
+    },
 )
 
 
@@ -82,10 +105,11 @@ def page(text: PageText) -> str:
     """The page in the language of this text."""
     lines = [f"# {text.title}", "", text.about]
     for area, listed in groupby(terms(), key=lambda each: each.area):
-        lines += ["", f"## {area}", "", text.head, "|---|---|---|---|---|"]
+        lines += ["", f"## {text.areas.get(area, area)}", "", text.head, "|---|---|---|---|---|"]
         lines += [_row(each, japanese=text is JAPANESE) for each in listed]
-    lines += ["", "## retired", "", text.retired, ""]
-    lines += [f"- {old} → {new}" for old, new in retired_words().items()]
+    if text.retired:
+        lines += ["", "## retired", "", text.retired, ""]
+        lines += [f"- {old} → {new}" for old, new in retired_words().items()]
     return "\n".join(lines) + "\n"
 
 
