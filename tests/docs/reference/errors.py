@@ -188,7 +188,7 @@ def _notices(function: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _phrases_in(value: ast.AST) -> list[str]:
-    named = [str(ast.literal_eval(call.args[0])) for call in _calls(value, "phrase")]
+    named = [str(ast.literal_eval(call.args[0])) for call in _calls(value, "system_phrase")]
     named += ["budget" for _ in _calls(value, "budget_phrase")]
     return named + ["failed" for _ in _calls(value, "failure_phrase")]
 
