@@ -45,7 +45,7 @@ Rule = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterVali
 class ScheduleDraft(Value, defer_build=False):
     """An owner's settings of a schedule.
 
-    Speech goes to the session, or to the schedule's own one, and to `channel` if it is set.
+    Speech goes to the session, or to the agent's own one, and to `channel` if it is set.
     """
 
     name: Name
@@ -54,7 +54,7 @@ class ScheduleDraft(Value, defer_build=False):
     instructions: MessageText
     enabled: bool = True
     session_id: Identifier | None = Field(
-        default=None, description="session in which it runs; by default one of its own"
+        default=None, description="session in which it runs; by default the agent's own session"
     )
     channel: Channel | None = None
 

@@ -66,7 +66,8 @@ class NewSession(Value, defer_build=False):
     name: Name | None = None
     mode: Mode | None = Field(
         default=None,
-        description="direct, autonomous or facilitated; by default chosen by the participants",
+        description="by default facilitated if there is a facilitator_id, else direct for one agent"
+        " and autonomous for several",
     )
     max_turns: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     facilitator_id: Identifier | None = None

@@ -27,9 +27,9 @@ from opencrab.ports.documents import Documents
 class StateInput(Value):
     """What started the newest turn.
 
-    Avatar had two authorities. Its `user` (chat, cli, discord) is `owner` or `user` here, depending
-    on the sender's key; its `public` (roblox, x) is `public`. Avatar's own initiative is `self`,
-    and a message of another agent is `peer`.
+    Avatar had two authorities. Its `user` (chat, cli, discord) is `owner` or `user` here, by the
+    sender's authentication; its `public` (roblox, x) is `public`. Avatar's own initiative is
+    `self`, and a message of another agent is `peer`.
     """
 
     source: Source | None = None

@@ -122,7 +122,7 @@ def list_peers(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[Pee
 def get_peer(api: Api, _caller: Owner, agent_id: Id, peer_id: Id) -> PeerView:
     """Get one peer: its figures and the impression of it.
 
-    The figures are null if there is only an impression.
+    If there is only an impression, the figures are those of a peer without collaborations.
     """
     known = beliefs_and_peers.find_peer(api.runtime, agent_id, peer_id)
     words = None if known.impression is None else ImpressionSummary.of(known.impression)
