@@ -362,7 +362,7 @@ def at(turn: Turn, seconds: float) -> datetime:
     return turn.created_at + timedelta(seconds=seconds)
 
 
-@pytest.mark.parametrize("name", ["SpendAlarm", "FailedTurnsAlarm"])
+@pytest.mark.parametrize("name", ["SpendAlarm"])
 def test_what_alarms_on_ended_turns_watch_is_what_is_counted(function: Function, name: str) -> None:
     template = (ROOT / "infra" / "observability.yaml").read_text()
     alarm = template.partition(f"\n  {name}:\n")[2].partition("\n\n")[0]
