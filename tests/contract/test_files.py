@@ -312,7 +312,7 @@ def test_versions_belong_to_one_path_of_one_agent(files: Files) -> None:
     files.write("mika", "a", b"2")
     for agent_id, path in (("ken", "a"), ("mika", "a.md"), ("mika", "b")):
         assert files.versions(agent_id, path) == ()
-        with pytest.raises(NotFound, match="is not kept"):
+        with pytest.raises(NotFound, match="is not stored"):
             files.read_version(agent_id, path, first.version)
     files.write("mika", "a.md", b"another")
     assert len(files.versions("mika", "a")) == 2
@@ -324,7 +324,7 @@ def test_a_version_that_never_was_is_not_found(files: Files) -> None:
     files.write("mika", "a", b"1")
     no_hash = "0" * 64 + "-1-1"
     for version in ("", "x", "x:y", ":", "../../a", "海", no_hash, "a\x00", "null", "x:null"):
-        with pytest.raises(NotFound, match="is not kept"):
+        with pytest.raises(NotFound, match="is not stored"):
             files.read_version("mika", "a", version)
 
 

@@ -259,7 +259,7 @@ def test_a_decision_whose_facts_moved_on_is_not_made(home: Home) -> None:
         home.journal.decide("t1", decision(), fact("decided"), fact("open"))
     assert home.journal.load("t1").turn == before
     assert home.facts.page("hana", "note") == (fact("open"),)
-    with pytest.raises(Conflict, match="does not wait"):
+    with pytest.raises(Conflict, match="is not waiting"):
         home.journal.decide("t1", decision(n=2), fact("open"))
 
 

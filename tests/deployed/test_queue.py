@@ -120,9 +120,9 @@ def send(stack: Stack, body: str, group: str) -> None:
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        ('{"v":2,"turn":"from the future"}', "unknown form"),
+        ('{"v":2,"turn":"from the future"}', "malformed"),
         ('{"v":1,"turn":"00000000000000000000000000"}', "no turn"),
-        ("これは何でしょう", "unknown form"),
+        ("これは何でしょう", "malformed"),
     ],
     ids=["another version", "no such turn", "no JSON"],
 )

@@ -58,7 +58,7 @@ def test_one_to_which_another_was_left_meanwhile_is_not_retired(home: House) -> 
     merging = made.replaced(id="0" * 26, subject=goes, after={"remark": "merge", "other": stays})
     learned.write_adjustment(home.runtime.home.facts, "crab", learned.LearningChange(merging))
     follow_proposal(home.runtime, "crab", merging.id, "owner")
-    with pytest.raises(Conflict, match="was left to") as refused:
+    with pytest.raises(Conflict, match="depends on") as refused:
         follow_proposal(home.runtime, "crab", made.id, "owner")
     assert refused.value.cure == f"undo change {merging.id} first"
     assert experience(home, stays).retired_at is None

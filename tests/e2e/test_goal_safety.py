@@ -84,7 +84,7 @@ def test_nobody_plans_or_begins_somebody_elses_goal(home: House) -> None:
     (turn,) = home.say("始めて", "bobs", principal_id="bob", authority=Authority.USER)
     home.work()
     (refused,) = called(home, "start_task", turn.id)
-    assert "somebody else's" in str(refused.result.error)
+    assert "was not set by you" in str(refused.result.error)
     assert goal(home).runs == 0
 
 

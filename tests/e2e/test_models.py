@@ -198,7 +198,7 @@ def test_a_session_whose_chosen_model_is_gone_thinks_as_before_the_choice(house:
 
     def get(name: str | None) -> ChatModel:
         if name == "fast":
-            raise Invalid("no provider is named 'third'")
+            raise Invalid("there is no provider 'third'")
         return found(name)
 
     house.provider.get = get  # type: ignore[method-assign]

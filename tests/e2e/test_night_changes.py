@@ -153,11 +153,11 @@ def test_a_proposal_that_fits_the_present_no_more_is_not_followed(home: House) -
     home.provider.routing = routing.replaced(selectable=("dear",))
     refused("'cheap' may not be selected")
     home.provider.routing = routing.replaced(aliases={**routing.aliases, "cheap": "fake:other"})
-    refused("another model by now")
+    refused("now means another model")
     home.provider.routing = routing
     chosen = agent.llm.replaced(models={Use.CONVERSATION: "dear"})
     agent = home.home.agents.save(agent.replaced(llm=chosen))
-    refused("chosen for this purpose")
+    refused("set permanently for this purpose")
     home.home.agents.save(agent.replaced(llm=agent.llm.replaced(models={})))
     learned.pin_learned_subject(home.runtime.home, "crab", "models:" + CHAT)
     refused("pinned")
@@ -166,7 +166,7 @@ def test_a_proposal_that_fits_the_present_no_more_is_not_followed(home: House) -
     assert stored is not None
     other = proposed.replaced(before={"weights": {"dear": 1.0}})
     home.home.facts.commit(stored.holding(other))
-    with pytest.raises(Conflict, match="changed meanwhile"):
+    with pytest.raises(Conflict, match="changed concurrently"):
         follow_proposal(home.runtime, "crab", proposed.id, "owner")
 
 
@@ -205,7 +205,7 @@ def test_a_skill_is_retired_as_proposed_and_all_other_advice_is_only_advice(home
     learned.unpin_learned_subject(home.runtime, "crab", "skill:shouting")
     home.clock.advance(60)
     _reworded(home, home.clock.now())
-    with pytest.raises(Conflict, match="new words"):
+    with pytest.raises(Conflict, match="new text"):
         follow_proposal(home.runtime, "crab", known["retire"].id, "owner")
     _reworded(home, None)
     made = follow_proposal(home.runtime, "crab", known["retire"].id, "owner")

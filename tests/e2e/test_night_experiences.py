@@ -180,7 +180,7 @@ def test_what_is_pinned_is_neither_proposed_nor_followed_until_it_is_let_go(home
     assert mind(home).pinned == (pin,)
     with pytest.raises(Conflict, match="is pinned"):
         follow_proposal(home.runtime, "crab", made.id, "owner")
-    with pytest.raises(Conflict, match="not tried out"):
+    with pytest.raises(Conflict, match="have no trials"):
         learned.end_experiment(home.runtime, "crab", pin, "owner")
     for wrong in (NotFound, Invalid):
         with pytest.raises(wrong):
@@ -301,17 +301,17 @@ def test_what_fits_the_present_no_more_is_neither_followed_nor_taken_back(home: 
     stored = home.home.facts.get("crab", EXPERIENCE, first)
     assert stored is not None
     home.home.facts.commit(stored.holding(experience(home, first).replaced(retired_at=made.at)))
-    with pytest.raises(Conflict, match="says the same, is retired"):
+    with pytest.raises(Conflict, match="says the same, was retired"):
         follow_proposal(home.runtime, "crab", made.id, "owner")
     home.home.facts.commit(stored.replaced(version=0))
     follow_proposal(home.runtime, "crab", made.id, "owner")
     gone = home.home.facts.get("crab", EXPERIENCE, second)
     assert gone is not None
     home.home.facts.commit(gone.holding(experience(home, second).replaced(retired_at=None)))
-    with pytest.raises(Conflict, match="brought back meanwhile"):
+    with pytest.raises(Conflict, match="restored concurrently"):
         learned.undo_adjustment(home.runtime, "crab", made.id, "owner")
     home.home.facts.commit(gone.removed().replaced(version=0))
-    with pytest.raises(Conflict, match="forgotten meanwhile"):
+    with pytest.raises(Conflict, match="erased concurrently"):
         learned.undo_adjustment(home.runtime, "crab", made.id, "owner")
 
 

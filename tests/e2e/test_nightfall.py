@@ -58,7 +58,7 @@ def test_what_cannot_be_looked_at_harms_nobody(home: House) -> None:
     assert len(queue.list_dead_letters(10)) == 2
     assert home.home.facts.page("gone", NIGHT) == ()
     learner(home)
-    with pytest.raises(Invalid, match="no period"):
+    with pytest.raises(Invalid, match="not a valid period"):
         review_agent_now(home.runtime, "crab", "hourly")
     home.clock.advance(86_400)
     looked = review_agent_now(home.runtime, "crab", "daily")

@@ -249,7 +249,7 @@ def test_a_retired_agent_takes_no_instruction_and_its_goals_wait(home: House) ->
     for each in ("G1", "G2"):
         stranded = goal(home, each)
         assert stranded.pause is not None
-        assert "no agent that could answer" in stranded.pause.reason
+        assert "no active agent" in stranded.pause.reason
         assert stranded.turn_id is None
     at_rest(home)
     assert home.home.due.due(home.clock.now(), 10) == ()

@@ -73,7 +73,7 @@ def test_what_is_stopped_twice_keeps_its_way_back(home: House) -> None:
     _made(home, BOTH)
     one = changes.end_experiment(home.runtime, "crab", SUBJECT.text, "owner")
     home.clock.advance(1)
-    with pytest.raises(Conflict, match="'cheap' alone is asked already"):
+    with pytest.raises(Conflict, match="'cheap' is already the only model"):
         changes.end_experiment(home.runtime, "crab", SUBJECT.text, "owner")
     changes.undo_adjustment(home.runtime, "crab", one.id, "owner")
     assert (mind(home).mixes[0].weights, mind(home).pinned) == (BOTH, ())

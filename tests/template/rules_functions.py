@@ -206,7 +206,7 @@ def variables_name_settings(stacks: Stacks) -> Iterator[Violation]:
         if name.startswith("OPENCRAB_") and not own and not _is_setting(settings, name):
             yield Violation(
                 function.address,
-                f"variable {name!r} names no setting",
+                f"variable {name!r} is not a setting",
                 "OPENCRAB_SECTION__KEY of a key in config/default.toml",
             )
 

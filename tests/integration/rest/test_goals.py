@@ -23,7 +23,7 @@ def test_an_owners_goal_is_there_once_and_explains_itself(shared: House) -> None
         "deadline": "2126-01-01T00:00:00+09:00",
     }
     refused = shared.call("POST", f"/agents/{agent}/goals", given)
-    assert "over ten years away" in problem(refused, 422)["detail"]
+    assert "more than ten years away" in problem(refused, 422)["detail"]
     given["deadline"] = "2031-01-01T00:00:00+09:00"
     once = {"Idempotency-Key": "g1"}
     first, second = (shared.made(f"/agents/{agent}/goals", given, headers=once) for _ in range(2))

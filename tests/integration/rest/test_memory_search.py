@@ -154,7 +154,7 @@ def test_a_search_that_makes_no_sense_names_its_field(
 def test_a_search_that_ends_before_it_begins_is_refused(town: tuple[House, str, str]) -> None:
     house, agent, _ = town
     body = {"query": "x", "since": "2026-02-01T00:00:00Z", "until": "2026-01-01T00:00:00Z"}
-    assert problem(house.call("POST", path_of(agent), body), 422)["cure"] == "exchange them"
+    assert problem(house.call("POST", path_of(agent), body), 422)["cure"] == "swap them"
 
 
 def test_a_hundred_kilobytes_and_half_characters_are_refused(

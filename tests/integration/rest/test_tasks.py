@@ -255,7 +255,7 @@ def test_changes_name_the_goal_and_looks_may_name_its_tasks(busy: House) -> None
     for verb in ("cancel", "discard", "pause", "resume", "steer"):
         body = {"text": "no"} if verb == "steer" else None
         refused = problem(busy.call("POST", f"{place}/G1-T2/{verb}", body), 422, "task_id")
-        assert refused["cure"] == "name the goal, G1"
+        assert refused["cure"] == "use the goal, G1"
     assert busy.got(f"{place}/G1-T2")["id"] == "G1"
     for path in ("/G1-T99", "/G1-T99/events"):
         problem(busy.call("GET", f"{place}{path}"), 404)

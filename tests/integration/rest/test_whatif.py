@@ -84,7 +84,7 @@ def test_what_nobody_knows_of_a_model_is_null_and_other_models_stay(
     ("aliases", "field", "says"),
     [
         ({"fast": "openai:new"}, "aliases.fast", "the price of 'openai:new' is unknown"),
-        ({"nobody": "openai:dear"}, "aliases.nobody", "'nobody' is no model"),
+        ({"nobody": "openai:dear"}, "aliases.nobody", "'nobody' is not a known model"),
         (
             {"fast": "openai:dear", "scripted:rules": "local"},
             "aliases.scripted:rules",

@@ -29,7 +29,7 @@ class OnePlace:
 
     def prefix(self, url: str) -> str | None:
         if not url.startswith("http"):
-            raise Invalid("no address")
+            raise Invalid("cannot be resolved")
         return PREFIX if url.startswith(PREFIX) else None
 
     def fetch(self, url: str) -> WebPage:
@@ -78,7 +78,7 @@ def impact(url: str, place: OnePlace | None) -> Impact:
         (f"{PREFIX}?", Impact.EXTERNAL),
         (f"{PREFIX}?q#", Impact.EXTERNAL),
         ("https://evil.example.com/?secret", Impact.READ),
-        ("no address", Impact.READ),
+        ("cannot be resolved", Impact.READ),
     ],
 )
 def test_whatever_goes_beyond_a_prefix_is_external(url: str, expected: Impact) -> None:

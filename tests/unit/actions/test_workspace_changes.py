@@ -95,7 +95,7 @@ def test_what_came_in_between_is_never_undone(
     ready = room.prepared(name, **call)
     room.write(path, f"{old}, said somebody else / 他の誰か")
     error = ready.run(name, **call).error or ""
-    assert "changed by somebody else" in error
+    assert "changed concurrently" in error
     assert room.files.read("mika", path)[1].decode().endswith("他の誰か")
 
 

@@ -128,4 +128,4 @@ def test_an_installation_without_a_way_says_so(desk: Desk) -> None:
     desk.house.runtime = replace(desk.house.runtime, world=None)
     for name, arguments in (("world_send", CLAIM), ("world_messages", {})):
         refused = desk.call(name, cast("Mapping[str, object]", arguments))
-        assert "no way to worlds" in str(refused.error)
+        assert "worlds are not configured" in str(refused.error)

@@ -83,7 +83,7 @@ def test_on_aws_they_are_refused_by_every_function(
             vpc_searcher,
         ):
             with pytest.raises(
-                Invalid, match=r"search\.vectors does not work on AWS yet"
+                Invalid, match=r"search\.vectors is not supported on AWS yet"
             ) as caught:
                 begin()
             assert caught.value.field == "search.vectors"

@@ -292,7 +292,7 @@ def test_the_file_of_a_result_is_foreign_where_the_turn_or_the_result_is(
 def test_what_is_for_whoever_asked_is_never_kept_in_a_file(lab: Lab) -> None:
     (result,) = lab.results(lab.turn(call("confide", text="long"), DONE))
     assert result.state is CallState.FAILED
-    assert "ask for less" in (result.result.error or "")
+    assert "request less" in (result.result.error or "")
     assert "海" not in str(result.result)
     assert lab.house.home.files.list("crab") == ()
 

@@ -37,7 +37,7 @@ def test_what_fails_a_day_later_too_is_passed_over_with_a_visible_gap(tmp_path: 
     given_up(made)
     stood = progress(made)
     assert [(gap.first, gap.last) for gap in stood.gaps] == [(1, EVERY)]
-    assert "wrote nothing" in stood.gaps[0].error
+    assert "empty model response" in stood.gaps[0].error
     assert (stood.passed, stood.failures, stood.done) == (1, 0, EVERY)
     script(made, TOLD)
     ask(made, "next")

@@ -135,7 +135,7 @@ def test_a_model_too_small_for_the_fixed_parts_is_refused_with_a_cure(
 ) -> None:
     work = world.begun(session_text)
     with pytest.raises(
-        Invalid, match=r"'openai:small' takes 500 tokens; this turn needs about \d+"
+        Invalid, match=r"'openai:small' accepts 500 tokens; this turn needs about \d+"
     ) as error:
         request(work, replace(SMALL, max_input_tokens=500))
     assert error.value.cure == "choose a model with a larger input limit, or send less at once"

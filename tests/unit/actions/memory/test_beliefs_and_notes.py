@@ -115,8 +115,8 @@ def test_what_is_no_claim_and_no_test_is_told_so(mika: Desk) -> None:
 def test_foreign_words_neither_confirm_nor_refute_what_is_vouched_for(mika: Desk) -> None:
     name = mika.data("form_belief", claim=CRABS, confidence=0.9)["belief_id"]
     turned(mika, "t2", taint=True)
-    assert "what others said" in error(mika, "form_belief", claim="蟹は横に歩きます")
-    assert "what others said" in error(mika, "test_belief", belief_id=name, outcome="failure")
+    assert "untrusted text" in error(mika, "form_belief", claim="蟹は横に歩きます")
+    assert "untrusted text" in error(mika, "test_belief", belief_id=name, outcome="failure")
     assert kept(mika, BELIEF, Belief, name).confidence == 0.9
     foreign = mika.data("form_belief", claim="Ada owns the sea.", confidence=0.99)
     assert (foreign["tainted"], foreign["confidence"]) == (True, 0.5)
@@ -175,7 +175,7 @@ def test_a_peer_is_rated_once_a_session(mika: Desk) -> None:
     assert (ken.competence, ken.reliability, ken.interests) == (0.8, 0.1, ("海", "Sea"))
     (seen,) = kept(mika, OUTLOOK, SalientBeliefs).peers
     assert (seen.agent_id, seen.successes, seen.tainted) == ("ken", 1, False)
-    assert "this is yourself" in error(mika, "rate_peer", peer_id="mika", outcome="success")
+    assert "you cannot rate yourself" in error(mika, "rate_peer", peer_id="mika", outcome="success")
 
 
 def test_in_its_own_session_each_collaboration_counts(mika: Desk) -> None:

@@ -124,7 +124,7 @@ def test_foreign_words_stand_beside_what_they_contradict(mika: Desk) -> None:
     assert (other["memory_id"] != clean, count(mika)) == (True, 2)
     assert mika.memory(clean).content == "The door code is 4412"
     again = mika.do("save_memory", category="fact", content="The door code is 4412")
-    assert "known already" in str(again.error)
+    assert "more trusted source" in str(again.error)
     assert gate(mika).refused == {"known": 1}
 
 
@@ -155,7 +155,7 @@ def test_nobody_opens_a_memory_to_more_than_they_may(
 ) -> None:
     mika.on_behalf_of(authority, taint=taint)
     result = mika.do("save_memory", category="fact", content="蟹", hearing=hearing)
-    assert "leave it out" in str(result.error)
+    assert "omit it" in str(result.error)
     assert count(mika) == 0
 
 
@@ -226,9 +226,9 @@ def test_a_user_neither_knows_nor_changes_what_is_not_the_users(mika: Desk) -> N
     for arguments in ({"memory_id": secret}, {"memory_id": "nobody"}):
         result = mika.do("forget_memory", **arguments)
         assert f"there is no memory {arguments['memory_id']!r}" in str(result.error)
-    assert "your owner's word" in str(mika.do("forget_memory", memory_id=told).error)
+    assert "from your owner" in str(mika.do("forget_memory", memory_id=told).error)
     replacing = mika.do("save_memory", category="fact", content="店は9時に開く", replaces=told)
-    assert "your owner's word" in str(replacing.error)
+    assert "from your owner" in str(replacing.error)
     assert mika.data("forget_memory", memory_id=own)["forgotten"] == own
     assert "similar" not in save(mika, "合言葉は川")
 
@@ -281,8 +281,7 @@ def test_the_number_of_memories_has_an_end(mika: Desk) -> None:
     full(mika, mika.clock.now())
     refused = mika.do("save_memory", category="fact", content="海は広い")
     assert refused.error == (
-        "you keep 5000 memories, and more are not allowed: "
-        "forget what you no longer need with forget_memory"
+        "limit reached: 5000 memories: forget what you no longer need with forget_memory"
     )
     assert mika.do("summarize_and_save", content="海は広い").error == refused.error
     assert save(mika, "蟹は仲間だ")["ruling"] == "merged"
@@ -342,7 +341,7 @@ def test_a_user_neither_replaces_nor_forgets_what_another_user_said(
     before = mika.memory(saved)
     mika.on_behalf_of(Authority.USER, person=person)
     # Whom nobody knows does not even hear of it.
-    refusal = "another user's" if person else "there is no memory"
+    refusal = "another user" if person else "there is no memory"
     assert refusal in str(mika.do("forget_memory", memory_id=saved).error)
     replacing = mika.do("save_memory", category="fact", content="x y", replaces=saved)
     assert refusal in str(replacing.error)

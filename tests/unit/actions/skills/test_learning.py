@@ -186,7 +186,7 @@ def test_no_skill_has_the_name_of_an_action_or_a_standard_skill(mika: Pupil, nam
     result = mika.do("create_my_skill", **{**WRITE, "name": name})
     assert not result.success
     assert result.error is not None
-    assert "choose another name" in result.error
+    assert "use another name" in result.error
 
 
 def test_the_actions_of_a_skill_exist_and_are_named_in_it(mika: Pupil) -> None:
@@ -234,14 +234,14 @@ def test_strangers_cannot_fill_the_room_of_skills(mika: Pupil) -> None:
         assert mika.do("create_my_skill", **{**WRITE, "name": f"s-{number}"}).success
     full = mika.do("create_my_skill", **{**WRITE, "name": "one-more"})
     assert full.error is not None
-    assert "wait for approval" in full.error
+    assert "waiting for approval" in full.error
     lived = {"reflection": "x", "lesson": "y", "skill_name": "one-more"}
     for language, words in ((Language.EN, "as an experience only"), (Language.JA, "経験として")):
         mika.language = language
         kept = mika.do("reflect_and_learn", **lived)
         assert kept.success
         assert words in str(kept.data)
-        assert "wait for approval" in str(kept.data)
+        assert "waiting for approval" in str(kept.data)
     assert [each.lesson for each in mika.experiences()] == ["y", "y"]
     mika.turn = TURN
     assert mika.do("create_my_skill", **WRITE).success

@@ -214,7 +214,7 @@ def test_what_is_not_there_or_not_clear_is_an_answer(vault: Library) -> None:
     vault.put("vault/a/x.md", "")
     vault.put("vault/b/x.md", "")
     assert "there is no note 'なし'" in vault.error("update_note", path="なし", content="")
-    assert "may be any of 'vault/a/x.md', 'vault/b/x.md'" in vault.error(
+    assert "is ambiguous: 'vault/a/x.md', 'vault/b/x.md'" in vault.error(
         "update_note", path="X", content=""
     )
     for path in ("../notes/x", "/etc/passwd", "", "vault/../x"):

@@ -271,7 +271,7 @@ def test_a_long_limit_is_for_another_time_and_asked_nothing_meanwhile(
 ) -> None:
     talk.discord.fail("POST", limited)
     for _ in range(3):
-        with pytest.raises(NeverSent, match="next request in"):
+        with pytest.raises(NeverSent, match="retry in"):
             post(talk)
     assert (len(talk.discord.log), talk.pauses) == (1, [])
     talk.clock.advance(61)

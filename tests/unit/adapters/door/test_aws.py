@@ -166,11 +166,11 @@ def test_what_fails_once_is_sent_once_more(said: bytes | None) -> None:
     ("said", "why"),
     [
         ((answer(500), answer(502)), "502"),
-        ((None, None), "not answered"),
+        ((None, None), "did not answer"),
         ((answer(403, b'{"__type": "a.b#AccessDenied", "message": "no"}'),), "AccessDenied"),
         ((answer(400, b"{}"),), "400"),
         ((answer(400, b"[]"),), "400"),
-        ((answer(200, b"<html>"),), "no JSON"),
+        ((answer(200, b"<html>"),), "not JSON"),
     ],
 )
 def test_what_fails_for_good_is_unavailable_and_says_why(

@@ -81,7 +81,7 @@ def test_upper_case_and_spaces_around_a_key_are_harmless() -> None:
 
 @pytest.mark.parametrize("text", ["", "zz", KEY[:-2], KEY + "00", "${DISCORD_PUBLIC_KEY}"])
 def test_what_is_no_key_is_named(text: str) -> None:
-    with pytest.raises(Invalid, match="no public key of Ed25519"):
+    with pytest.raises(Invalid, match="not a valid Ed25519 public key"):
         PublicKeys([text])
 
 

@@ -130,7 +130,7 @@ def test_a_pause_that_ends_while_its_turn_lies_down_is_told(dynamo: Dynamo) -> N
     running(dynamo)
     paused = dynamo.stores.journal.stop("t1", hold())
     dynamo.wire.before(TRANSACT, lambda: dynamo.others.journal.resume("t1"))
-    with pytest.raises(Stopped, match="not paused"):
+    with pytest.raises(Stopped, match="no longer paused"):
         dynamo.stores.journal.commit(step(paused, status=TurnStatus.WAITING))
     assert dynamo.stores.journal.header("t1").status is TurnStatus.RUNNING
 
@@ -152,6 +152,6 @@ def test_a_stop_during_a_decision_is_no_conflict_of_facts(dynamo: Dynamo) -> Non
         dynamo.others.facts.commit(fact(version=2))
 
     dynamo.wire.before(TRANSACT, meanwhile)
-    with pytest.raises(Conflict, match="does not wait"):
+    with pytest.raises(Conflict, match="is not waiting"):
         dynamo.stores.journal.decide("t1", DECISION, fact(text=ENGLISH, version=2))
     assert dynamo.stores.facts.get("hana", "note", "a") == fact(version=2)

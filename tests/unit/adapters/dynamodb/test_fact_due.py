@@ -97,7 +97,7 @@ def test_what_cannot_be_read_hides_no_other(
     with caplog.at_level("WARNING"):
         found = facts.due("note", later(9), 9)
     assert [each.id for each in found] == ["c"]
-    assert caplog.text.count("is left to those who can read it") == 2
+    assert caplog.text.count("skipping unreadable item") == 2
 
 
 def test_several_facts_are_one_consistent_read(dynamo: Dynamo) -> None:

@@ -34,7 +34,7 @@ def test_what_was_never_put_is_not_found(name: str, tmp_path: Path) -> None:
 
 def test_content_under_a_foreign_hash_is_refused(tmp_path: Path) -> None:
     blobs = LocalBlobs(tmp_path)
-    with pytest.raises(Invalid, match="not what"):
+    with pytest.raises(Invalid, match="does not match"):
         blobs.put("0" * 64, b"x")
     with pytest.raises(Invalid):
         blobs.put("../../x", b"x")

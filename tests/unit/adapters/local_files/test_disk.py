@@ -123,7 +123,7 @@ def test_a_disk_that_takes_few_bytes_at_a_time_gets_them_all(tmp_path: Path) -> 
         (errno.EACCES, Unavailable, "no permission"),
         (errno.EROFS, Unavailable, "no permission"),
         (errno.ENAMETOOLONG, Invalid, "cannot use this name"),
-        (errno.EIO, Unavailable, "does not work"),
+        (errno.EIO, Unavailable, "cannot be used"),
     ],
 )
 def test_an_error_of_the_disk_names_the_directory_and_the_cure(

@@ -87,7 +87,7 @@ def test_what_was_damaged_meanwhile_is_not_given_out(tmp_path: Path) -> None:
     files.write("mika", "a", b"2")
     (place,) = kept(tmp_path)
     place.write_bytes(b"3")
-    with pytest.raises(NotFound, match="is not kept"):
+    with pytest.raises(NotFound, match="is not stored"):
         files.read_version("mika", "a", first.version)
 
 

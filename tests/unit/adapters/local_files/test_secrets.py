@@ -133,11 +133,11 @@ def test_a_link_is_not_read(tmp_path: Path) -> None:
 
 def test_what_is_no_file_is_refused_and_never_waited_for(tmp_path: Path) -> None:
     (tmp_path / "secrets.json").mkdir()
-    with pytest.raises(Unavailable, match="no plain file"):
+    with pytest.raises(Unavailable, match="not a regular file"):
         FileSecrets(tmp_path).get("A")
     (tmp_path / "pipe").mkdir()
     os.mkfifo(tmp_path / "pipe" / "secrets.json")
-    with pytest.raises(Unavailable, match="no plain file"):
+    with pytest.raises(Unavailable, match="not a regular file"):
         FileSecrets(tmp_path / "pipe").get("A")
 
 

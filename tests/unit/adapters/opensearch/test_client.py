@@ -190,7 +190,7 @@ def test_only_the_address_of_a_collection_is_taken(endpoint: str) -> None:
 
 def test_the_region_is_in_the_address() -> None:
     assert opensearch_region(checked_opensearch_endpoint(f"{ENDPOINT}/")) == "eu-central-1"
-    with pytest.raises(Invalid, match="names no region"):
+    with pytest.raises(Invalid, match="contains no region"):
         opensearch_region("https://example.com")
 
 

@@ -90,7 +90,7 @@ def test_a_scripted_provider_may_have_a_script_of_its_own(tmp_path: Path) -> Non
         ("nobody", "'nobody'"), ("nobody:x", "'nobody'"), ("ollama", "no default"),
         ("anthropic", "no default"), ("google:x", "'google'"), ("keyless:x", "CLAUDE_KEY"),
         ("absent:x", "ABSENT_KEY"), (":", "''"), ("海賊", "'海賊'"), ("円", "円 → 輪 → 円"),
-        ("off:x", "switched off"),
+        ("off:x", "disabled"),
     ],
 )  # fmt: skip
 def test_a_model_that_is_not_there_is_invalid_and_told_why(name: str, told: str) -> None:
@@ -178,7 +178,7 @@ def test_a_silent_store_leaves_everything_as_it_was_and_is_asked_again() -> None
     assert models.get("速い") is before
     shelf.trouble = None
     models.refresh(version)
-    with pytest.raises(Invalid, match="switched off"):
+    with pytest.raises(Invalid, match="disabled"):
         models.get("速い")
 
 
@@ -325,7 +325,7 @@ def test_preferences_that_cannot_be_read_are_left_out(caplog: pytest.LogCaptureF
     models = shelf.models()
     assert models.get("openai").info.name == "openai:gpt-4o"
     models.refresh(5)
-    assert "left out" in caplog.text
+    assert "ignoring" in caplog.text
     assert "SECRET" not in caplog.text
     shelf.trouble = None
     models.refresh(shelf.put(aliases={"new": "openai:gpt-4o"}))

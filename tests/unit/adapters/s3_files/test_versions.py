@@ -32,7 +32,7 @@ def refusing(s3: World, code: str) -> S3Files:
 
 @pytest.mark.parametrize("code", ["NoSuchVersion", "InvalidArgument", "400", "405", "NoSuchKey"])
 def test_what_s3_does_not_keep_is_not_found(code: str, s3: World) -> None:
-    with pytest.raises(NotFound, match=r"'x:y' of file '海\.md' is not kept"):
+    with pytest.raises(NotFound, match=r"'x:y' of file '海\.md' is not stored"):
         refusing(s3, code).read_version("mika", "海.md", "x:y")
 
 

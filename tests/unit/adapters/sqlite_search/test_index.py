@@ -348,13 +348,16 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("harm", "why"),
     [
-        (lambda path: path.write_bytes(b""), "no database"),
-        (lambda path: path.write_bytes(b"hello" * 100), "no database"),
-        (lambda path: path.write_bytes(path.read_bytes()[:-4096]), "end is missing"),
-        (lambda path: path.write_bytes(path.read_bytes()[:50]), "no database"),
+        (lambda path: path.write_bytes(b""), "not a database"),
+        (lambda path: path.write_bytes(b"hello" * 100), "not a database"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-4096]), "is truncated"),
+        (lambda path: path.write_bytes(path.read_bytes()[:50]), "not a database"),
         (lambda path: _say(path, "PRAGMA user_version=99"), "version 1 .but 99"),
-        (lambda path: _say(path, "PRAGMA application_id=1"), "no index"),
-        (lambda path: _say(path, "UPDATE about SET value='a2' WHERE key='agent'"), "another agent"),
+        (lambda path: _say(path, "PRAGMA application_id=1"), "index version is"),
+        (
+            lambda path: _say(path, "UPDATE about SET value='a2' WHERE key='agent'"),
+            "an agent other",
+        ),
         (
             lambda path: _say(path, "UPDATE about SET value='2' WHERE key='tokenizer'"),
             "tokenizer 2",

@@ -47,7 +47,7 @@ def test_a_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
     folder.symlink_to(other)
     with pytest.raises(Unavailable, match="cannot hold indexes") as caught:
         copies(tmp_path, folder)
-    assert "no link" in (caught.value.cure or "")
+    assert "not a link" in (caught.value.cure or "")
     assert list(other.iterdir()) == []
 
 

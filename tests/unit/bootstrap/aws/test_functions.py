@@ -227,11 +227,11 @@ def test_who_asks_about_providers_is_told_of_the_real_keys() -> None:
 
 def test_secrets_are_opened_by_the_first_question() -> None:
     secrets = LaterSecrets("nowhere", FakeClock(NOW))
-    with pytest.raises(Invalid, match="names no place of secrets"):
+    with pytest.raises(Invalid, match="is not a valid secrets location"):
         secrets.get("X")
-    with pytest.raises(Invalid, match="names no place of secrets"):
+    with pytest.raises(Invalid, match="is not a valid secrets location"):
         secrets.put("X", "y")
-    with pytest.raises(Invalid, match="names no place of secrets"):
+    with pytest.raises(Invalid, match="is not a valid secrets location"):
         secrets.forget()
 
 

@@ -56,8 +56,8 @@ def test_a_message_holds_exactly_64_kilobytes(character: str) -> None:
         ("", "at least 1"),
         ("a\x00b", "NUL characters: remove them"),
         ("海\x00", "NUL characters: remove them"),
-        ("half \ud83e", "half characters"),
-        ("\udd80 蟹", "half characters"),
+        ("half \ud83e", "unpaired surrogates"),
+        ("\udd80 蟹", "unpaired surrogates"),
     ],
 )
 def test_what_no_store_takes_is_no_message(text: str, problem: str) -> None:

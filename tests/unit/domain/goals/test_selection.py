@@ -156,8 +156,8 @@ def test_horizons_are_full_with_a_clear_error_and_leave_room_for_the_owner() -> 
 @pytest.mark.parametrize(
     ("deadline", "why"),
     [
-        (NOW, "over already"),
-        (NOW - timedelta(days=1), "over already"),
+        (NOW, "in the past"),
+        (NOW - timedelta(days=1), "in the past"),
         ((NOW + timedelta(days=1)).replace(tzinfo=None), "no time zone"),
         (NOW + timedelta(days=40_000), "ten years"),
     ],
@@ -237,7 +237,7 @@ def test_a_plan_is_a_draft_then_active_then_over() -> None:
     assert plan_status(begun) is PlanStatus.ACTIVE
     assert plan_status(begun.replaced(status=GoalStatus.COMPLETED)) is PlanStatus.COMPLETED
     assert plan_status(begun.replaced(status=GoalStatus.ABANDONED)) is PlanStatus.ABANDONED
-    with pytest.raises(Conflict, match="being carried out"):
+    with pytest.raises(Conflict, match="is running"):
         replan_goal(begun, steps(1), NOW)
 
 

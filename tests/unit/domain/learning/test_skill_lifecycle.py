@@ -196,7 +196,7 @@ def test_an_owner_vouches_for_what_waits_and_for_what_he_writes() -> None:
         "owner",
     )
     assert approval.version == 2
-    with pytest.raises(Conflict, match="nothing of it waits"):
+    with pytest.raises(Conflict, match="no approval is pending"):
         approve_skill(approval, "owner", LATER)
     assert owner_skill(taught(teaching=FOREIGN), "owner").status is SkillStatus.CANDIDATE
 
@@ -298,9 +298,9 @@ def test_a_mind_knows_of_live_skills_only_in_short_and_in_order() -> None:
 @pytest.mark.parametrize(
     ("count", "status", "new", "why"),
     [
-        (ACQUIRED_SKILLS, "active", OWN, "more are not allowed"),
-        (QUARANTINED_SKILLS, "quarantined", FOREIGN, "wait for approval"),
-        (SKILLS_KEPT, "archived", OWN, "with the retired ones"),
+        (ACQUIRED_SKILLS, "active", OWN, "limit reached"),
+        (QUARANTINED_SKILLS, "quarantined", FOREIGN, "waiting for approval"),
+        (SKILLS_KEPT, "archived", OWN, "including retired ones"),
     ],
 )
 def test_there_is_room_for_so_many_and_no_more(

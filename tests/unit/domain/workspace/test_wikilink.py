@@ -221,7 +221,7 @@ def test_a_link_goes_where_no_other_note_is_meant() -> None:
     with pytest.raises(Invalid, match="link_text"):
         shortest_wikilink("vault/f/b.md", index, "a]]b")
     odd = NoteIndex([note_card("vault/C#.md", None)])
-    with pytest.raises(Invalid, match="can name"):
+    with pytest.raises(Invalid, match="no unambiguous link"):
         shortest_wikilink("vault/C#.md", odd)
 
 

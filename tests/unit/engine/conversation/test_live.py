@@ -206,5 +206,5 @@ def test_whoever_is_too_far_behind_has_to_come_again(world: World) -> None:
     world.say(TEXTS[0])
     assert texts(following.new_events()) == [TEXTS[0]]
     slow.ahead = live.FAR_BEHIND + 1
-    with pytest.raises(Unavailable, match="too far behind"):
+    with pytest.raises(Unavailable, match="too slow"):
         list(following.new_events())

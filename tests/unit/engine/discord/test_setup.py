@@ -110,7 +110,7 @@ def test_the_links_invite_with_exactly_what_is_needed(world: World, portal: Port
 
 def test_without_discord_only_that_is_said(world: World) -> None:
     assert worst(world) == ["discord"]
-    with pytest.raises(NotFound, match="switched off"):
+    with pytest.raises(NotFound, match="disabled"):
         command_registration_difference(world.runtime.discord, OURS, None)
     with pytest.raises(NotFound):
         bot_invitation(world.runtime.discord, OURS)

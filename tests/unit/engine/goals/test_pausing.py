@@ -17,7 +17,7 @@ def test_the_turn_of_a_goal_that_was_given_up_stops_for_good(world: World) -> No
     stop = align_turn_with_goal(world.runtime, given_up, turn.id).stop
     assert stop is not None
     assert not stop.pause
-    assert "given up" in stop.reason
+    assert "abandoned" in stop.reason
 
 
 @pytest.mark.parametrize("waits", [True, False])

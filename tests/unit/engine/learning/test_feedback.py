@@ -135,7 +135,7 @@ def test_a_turn_that_is_missing_or_goes_on_takes_none(world: World) -> None:
 
 def test_feedback_says_something_and_not_too_much(world: World) -> None:
     turn = ended(world, ModelAnswer(text="hi"))
-    with pytest.raises(Invalid, match="says nothing"):
+    with pytest.raises(Invalid, match="is empty"):
         give_feedback(world.runtime, turn.id, by="a", thumbs=None, remark=" \u3000", key="1")
     with pytest.raises(Invalid, match="2001 characters"):
         give_feedback(world.runtime, turn.id, by="a", thumbs="up", remark="蟹" * 2_001, key="1")

@@ -62,7 +62,7 @@ def test_every_reference_ends_somewhere_or_is_refused(
 
 
 def test_a_circle_is_shown() -> None:
-    with pytest.raises(Invalid, match="a → b → a lead in a circle"):
+    with pytest.raises(Invalid, match="a → b → a are circular"):
         resolve_model_reference("a", {"a": "b", "b": "a"}, PROVIDERS, field="f")
 
 

@@ -87,7 +87,7 @@ def test_trouble_with_the_queue_as_well_is_no_more_than_trouble(
     function.queue.silent = True
     record = function.record(body_of("t"))
     assert function.turns(record) == [record["messageId"]]
-    assert function.log()[-1]["message"].startswith("the message comes back when its visibility")
+    assert function.log()[-1]["message"].startswith("message returns after its visibility")
 
 
 def test_the_rest_of_a_group_waits_and_other_groups_go_on(function: Function) -> None:
@@ -118,7 +118,7 @@ def test_a_message_of_an_unknown_version_ends_in_the_dead_letters(
     assert function.turns(function.record(body, group="海")) == []
     ((kept, group, reason),) = function.queue.buried
     assert (kept, group) == (body, "海")
-    assert "unknown form" in reason
+    assert "malformed" in reason
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_batch_of_beats_is_decided_one_by_one(function: Function) -> None:
     assert (after.slot, after.beats) == (slot, 1), "a slot fires once, however often it is told"
     ((kept, reason),) = house.home.beats.list_dead_letters(9)
     assert kept == "こんにちは"
-    assert "unknown form" in reason
+    assert "malformed" in reason
     house.clock.advance(600)
     assert house.home.beats.receive(visibility_seconds=9, wait_seconds=0) is None, "no beat sends"
 
@@ -245,14 +245,14 @@ def exception_told(function: Function, text: str) -> dict[str, Any]:
     try:
         failing(text)
     except ValueError:
-        logging.getLogger("opencrab").exception("went wrong")
+        logging.getLogger("opencrab").exception("internal error")
     (told,) = function.log()
     return told
 
 
 def test_an_error_tells_where_it_happened_and_what_caused_it(function: Function) -> None:
     told = exception_told(function, JAPANESE)
-    assert (told["message"], told["exception_name"]) == ("went wrong", "ValueError")
+    assert (told["message"], told["exception_name"]) == ("internal error", "ValueError")
     for word in ("ValueError", "KeyError", "in failing", "test_functions.py"):
         assert word in told["exception"]
     assert JAPANESE not in json.dumps(told, ensure_ascii=False)

@@ -139,7 +139,7 @@ def test_a_night_that_fails_waits_for_the_next_hour_and_the_others_go_on(
 
 def test_without_prices_yesterdays_stay_and_nights_go_on(night: Night) -> None:
     def silent(_: Runtime) -> int:
-        raise Unavailable("the price list does not come")
+        raise Unavailable("the price list cannot be fetched")
 
     def unsafe(_: Runtime) -> int:
         raise Invalid("prices_url must begin with https://")

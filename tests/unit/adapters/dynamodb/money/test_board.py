@@ -72,7 +72,7 @@ def test_settings_that_were_changed_meanwhile_leave_the_board_alone(dynamo: Dyna
         dynamo.others.preferences.save(Preferences(fallback=("local",)), 1)
 
     dynamo.wire.before("TransactWriteItems", others)
-    with pytest.raises(Conflict, match="changed meanwhile"):
+    with pytest.raises(Conflict, match="changed concurrently"):
         dynamo.stores.preferences.save(Preferences(), 1)
     assert dynamo.stores.journal.boundary(turn()).settings_version == 2
     assert dynamo.stores.preferences.get().preferences.fallback == ("local",)

@@ -206,7 +206,7 @@ def test_a_stop_during_a_decision_wins(home: Dynamo) -> None:
         n=1, call_id="c1", argument_hash="arguments", approved=True, by="owner"
     )
     home.wire.before(TRANSACT, lambda: home.others.journal.stop("t1", wish()))
-    with pytest.raises(Conflict, match="does not wait"):
+    with pytest.raises(Conflict, match="is not waiting"):
         home.stores.journal.decide("t1", decision)
     stored = home.stores.journal.load("t1")
     assert (stored.turn.status, stored.turn.stop) == (TurnStatus.QUEUED, wish())

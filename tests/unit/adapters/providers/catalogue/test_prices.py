@@ -219,7 +219,7 @@ def test_a_list_of_prices_per_token_is_refused_whole() -> None:
         "openai:small": price(0.05, 0.2),
         "openai:x": None,
     }
-    with pytest.raises(Unavailable, match="single tokens"):
+    with pytest.raises(Unavailable, match="per token"):
         fetched(document, known, allow_lower=True)
 
 

@@ -135,7 +135,7 @@ def test_it_takes_its_time_before_it_fails_as_well() -> None:
 
 def test_it_encodes_as_a_provider_would() -> None:
     assert json.loads(Scripted().encode(_request()))["messages"][-1]["content"] == "こんにちは"
-    assert "no language model" in Scripted().info.notes[0]
+    assert "not a language model" in Scripted().info.notes[0]
 
 
 def test_everything_that_is_said_is_encoded() -> None:

@@ -90,7 +90,7 @@ def test_whoever_writes_another_script_is_told_of_punycode() -> None:
             "http://0xa9fea9fe/", "http://169.254.43518/", "http://1.2.3.4.5/"]
 )  # fmt: skip
 def test_an_unusual_spelling_of_a_number_is_refused(url: str) -> None:
-    with pytest.raises(Invalid, match="no usual IP address"):
+    with pytest.raises(Invalid, match="an unusual IP address"):
         checked_provider_base_url(url, provider="openai")
 
 

@@ -86,7 +86,7 @@ def test_a_core_memory_comes_back_to_the_mind_as_far_as_there_is_room(runtime: R
 
 def test_an_archive_that_does_not_fit_is_refused_whole(runtime: Runtime) -> None:
     runtime.home.facts.commit(new_fact("mika", GATE, GATE, MemoryCounts(kept=MEMORIES)))
-    with pytest.raises(TooLarge, match="memories are kept"):
+    with pytest.raises(TooLarge, match="memories are stored"):
         restore_memory_archive(
             runtime.home, runtime.clock, "mika", zipped(memory=row()), trusted=True
         )
@@ -137,8 +137,8 @@ def test_sessions_are_exported_for_reading_within_their_time_and_only_the_agents
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"", "no archive"),
-        (b"PK\x03\x04 truncated", "no archive"),
+        (b"", "invalid archive"),
+        (b"PK\x03\x04 truncated", "invalid archive"),
         (zipped(manifest="{}"), "manifest.json"),
         (
             zipped(manifest='{"agent_id":"x","exported_at":"2026-02-17T09:00:00Z","version":2}'),
@@ -147,8 +147,8 @@ def test_sessions_are_exported_for_reading_within_their_time_and_only_the_agents
         (zipped(memory="[]"), "line 1"),
         (zipped(memory="{" * 100_000), "line 1"),
         (zipped(memory=f"{row()}\n{row(confidence=7)}"), "line 2"),
-        (zipped(memory=row(id="../../etc/passwd")), "is no id"),
-        (zipped(memory=row(id="é")), "is no id"),
+        (zipped(memory=row(id="../../etc/passwd")), "is not a valid ID"),
+        (zipped(memory=row(id="é")), "is not a valid ID"),
         (zipped(memory=row(content="\udc80")), "line 1"),
         (zipped(memory=row(surprise=1)), "line 1"),
         (zipped(impression='{"target_id": "no id!"}'), "line 1"),
@@ -183,7 +183,7 @@ def test_members_of_one_name_or_behind_a_password_are_refused(runtime: Runtime) 
         archive.writestr(MANIFEST, "{}")
         with pytest.warns(UserWarning, match="Duplicate"):
             archive.writestr(MANIFEST, "{}")
-    with pytest.raises(Invalid, match="one name"):
+    with pytest.raises(Invalid, match="the same name"):
         restore_memory_archive(runtime.home, runtime.clock, "mika", buffer.getvalue(), trusted=True)
     locked = bytearray(zipped(memory=row()))
     place = locked.index(b"PK\x01\x02") + 8

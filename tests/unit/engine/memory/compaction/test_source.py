@@ -82,5 +82,5 @@ def test_what_was_changed_while_the_model_wrote_is_not_kept(tmp_path: Path) -> N
     ask(made)
     made.work()
     assert summaries(made) == []
-    assert "changed meanwhile" in progress(made).error
+    assert "changed concurrently" in progress(made).error
     made.close()

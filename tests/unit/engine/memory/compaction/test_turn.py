@@ -221,9 +221,9 @@ def test_a_summary_is_tainted_by_any_of_its_lines(foreign: bool, tmp_path: Path)
 @pytest.mark.parametrize(
     ("reply", "why"),
     [
-        (Reply(""), "wrote nothing"),
-        (Reply(" \n　"), "wrote nothing"),
-        (CALL, "called actions"),
+        (Reply(""), "empty model response"),
+        (Reply(" \n　"), "empty model response"),
+        (CALL, "returned tool calls"),
         (Reply("題\n" + "長" * 8_000), "8002 characters"),
         (Reply(fails=(Fault.AUTH,)), "fails on purpose"),
     ],

@@ -60,11 +60,14 @@ def test_a_file_of_ones_own_is_read(tmp_path: Path) -> None:
     ("text", "says"),
     [
         (None, "cannot be read"),
-        ("[[tasks]", "is no TOML"),
+        ("[[tasks]", "is not valid TOML"),
         ("", "tasks"),
-        ('[[tasks]]\nid = "a"\nask = "b"\nchecks = [{}]', "name one of number"),
+        ('[[tasks]]\nid = "a"\nask = "b"\nchecks = [{}]', "use one of number"),
         ('[[tasks]]\nid = "a"\nask = ""\nchecks = [{ number = 1 }]', "ask something"),
-        ('[[tasks]]\nid = "a"\nask = "b"\nchecks = [{ regex = "(" }]', "no regular expression"),
+        (
+            '[[tasks]]\nid = "a"\nask = "b"\nchecks = [{ regex = "(" }]',
+            "not a valid regular expression",
+        ),
         ('[[tasks]]\nid = "a"\nask = "b"\nchecks = [{ number = 1 }]\nmore = 1', "more"),
         ('[[tasks]]\nid = "a"\nask = "b"\nchecks = [{ number = 1 }]\n' * 2, "are named a"),
     ],

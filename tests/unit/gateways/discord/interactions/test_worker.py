@@ -30,7 +30,7 @@ def test_what_is_no_interaction_is_put_aside(
     delivery = Delivery(body=body, group="g", receipt="r", count=1)
     with caplog.at_level(logging.WARNING):
         assert handle_interaction(stage.runtime, delivery) is MessageOutcome.FINISHED
-    assert "put aside" in caplog.text
+    assert "dead-lettered" in caplog.text
     assert [letter for letter, _ in dead(stage)] == [body]
     assert stage.texts == []
 
@@ -99,7 +99,7 @@ def test_at_the_last_try_people_are_told_and_a_copy_is_kept(
     assert stage.texts == [
         "⚠️ いま処理できませんでした。反映されていなければ、もう一度お試しください。"
     ]
-    assert dead(stage)[0][1] == f"could not be done in {TRIES} deliveries"
+    assert dead(stage)[0][1] == f"failed after {TRIES} deliveries"
     assert raw["token"] not in caplog.text
 
 
@@ -129,7 +129,7 @@ def test_who_can_be_answered_no_more_is_left(
     stage.discord.failing.append(error)  # type: ignore[arg-type]
     with caplog.at_level(logging.WARNING):
         assert stage.does(stage.door.command("session status")) is MessageOutcome.FINISHED
-    assert "answered no more" in caplog.text
+    assert "no longer be answered" in caplog.text
 
 
 def test_an_answer_that_discord_does_not_take_is_followed_by_a_plain_one(stage: Stage) -> None:

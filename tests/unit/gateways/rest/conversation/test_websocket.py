@@ -144,7 +144,7 @@ def test_frames_of_the_wrong_kind_end_it_unheard(frame: dict[str, Any], code: in
     [
         (Exhausted("多すぎます" * 30), 1008),
         (Unauthenticated("revoked"), 1008),
-        (Unavailable("too far behind"), 1013),
+        (Unavailable("too slow"), 1013),
     ],
 )
 def test_whoever_may_not_stay_is_told_why(error: OpenCrabError, code: int) -> None:

@@ -28,7 +28,7 @@ def workspace_path(text: str) -> str:
     """A file's path in the one form in which it is stored; raises Invalid naming the cure."""
     path = _normal(text)
     if not path:
-        raise _invalid(text, "is empty", "give a file, like 'notes/today.md'")
+        raise _invalid(text, "is not a file path", "give a file, like 'notes/today.md'")
     if path.endswith("/"):
         raise _invalid(text, "names a folder", "give a file in it")
     _check(text, path)

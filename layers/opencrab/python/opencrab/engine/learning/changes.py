@@ -183,7 +183,7 @@ def end_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Ad
         evidence = dict[str, Any]()
         alter = _stopped_trial(named, now)
     elif named.kind is AdjustmentKind.EXPERIENCE:
-        raise Conflict("experiences have no experiments", field="subject", cure="pin it instead")
+        raise Conflict("experiences have no trials", field="subject", cure="pin it instead")
     else:
         mind = learned_mind(facts, agent_id)
         mix, alone = mix_and_best(mind, named.name)
@@ -306,9 +306,7 @@ def _back(runtime: Runtime, agent_id: str, found: Adjustment) -> Alter:
     def alter(mind: AgentState, skill: AcquiredSkill | None) -> _MindAndSkill:
         if found.kind is AdjustmentKind.MODELS:
             if describe_mix(mix_of(mind, found.subject)) != found.after:
-                raise _changed_since(
-                    runtime.home.facts, agent_id, found, "the traffic split was changed since"
-                )
+                raise _changed_since(runtime.home.facts, agent_id, found, "the split has changed")
             if found.reason == STOPPED and not found.evidence.get(WAS_PINNED):
                 mind = without_subject_pin(mind, subject)
             return with_told_mix(mind, found.subject, found.before), None
@@ -340,11 +338,8 @@ def _stopped_mix(subject: LearnedSubject, known: AgentState, alone: Mix) -> Alte
     before, pinned = describe_mix(mix_of(known, subject.name)), is_subject_pinned(known, subject)
 
     def alter(mind: AgentState, _skill: AcquiredSkill | None) -> _MindAndSkill:
-        now = describe_mix(mix_of(mind, subject.name)), is_subject_pinned(mind, subject)
-        if now != (before, pinned):
-            raise Conflict(
-                f"the traffic split for {subject.name!r} was changed concurrently", cure="reload it"
-            )
+        if (describe_mix(mix_of(mind, subject.name)), is_subject_pinned(mind, subject)) != (before, pinned):
+            raise Conflict(f"the split for {subject.name!r} has changed", cure="reload it")
         return with_subject_pin(with_mix(mind, alone), subject), None
 
     return alter
