@@ -201,7 +201,7 @@ def test_an_unknown_name_is_shown_on_one_line(lab: Lab) -> None:
 def test_after_two_repairs_a_turn_ends_idle(lab: Lab) -> None:
     turn = lab.turn(*(reply for reply, _ in MISTAKES), DONE)
     assert turn.status is TurnStatus.IDLE
-    assert "2 repairs failed" in turn.note
+    assert "after 2 repairs" in turn.note
     assert len(lab.results(turn)) == 1 + REPAIRS
     assert not lab.house.lines(LineKind.SPEECH)
 

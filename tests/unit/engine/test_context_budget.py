@@ -142,7 +142,7 @@ def test_a_model_too_small_for_the_fixed_parts_is_refused_with_a_cure(
 
 
 def test_a_trigger_beyond_the_models_limit_is_refused(world: World) -> None:
-    with pytest.raises(Invalid, match="takes 6000 tokens"):
+    with pytest.raises(Invalid, match="accepts 6000 tokens"):
         request(world.begun("海" * 20_000))
 
 

@@ -155,7 +155,7 @@ def test_beliefs_and_peers_have_an_end(mika: Desk) -> None:
     mika.home.facts.commit(*beliefs)
     peers = (new_fact("mika", PEER, f"p{n}", Peer(agent_id=f"p{n}")) for n in range(PEERS))
     mika.home.facts.commit(*peers)
-    full = "more are not allowed: "
+    full = "limit reached: 1000 beliefs: "
     assert full in error(mika, "form_belief", claim=CRABS)
     assert full in error(mika, "rate_peer", peer_id="ken", outcome="success")
     assert mika.data("form_belief", claim="X7Y")["confirmed"]

@@ -68,7 +68,7 @@ def test_insights_are_recalled_newest_first_by_model_and_by_the_words_of_a_task(
     assert ids(model="smart", task="海") == []
     page = mika.data("recall_model_experiences", limit=2)
     assert ids(limit=2, before=page["next_before"]) == [first]
-    assert "no id" in mika.error("recall_model_experiences", before="../x")
+    assert "invalid ID" in mika.error("recall_model_experiences", before="../x")
 
 
 def test_a_retired_insight_is_recalled_no_more(mika: Office) -> None:

@@ -61,7 +61,7 @@ def test_what_may_pass_is_unavailable(error: Exception, name: str) -> None:
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("code", ["AccessDenied", "403"])
 def test_a_missing_right_is_unavailable_and_names_the_cure(code: str, name: str) -> None:
-    with pytest.raises(Unavailable, match="bucket 'crab' refuses") as refused:
+    with pytest.raises(Unavailable, match="bucket 'crab' denies") as refused:
         called(Bucket(Failing(refusal(code)), "crab"), name)
     assert "s3:ListBucket" in str(refused.value.cure)
 
@@ -84,7 +84,7 @@ def test_a_bucket_without_versions_is_refused(s3: World) -> None:
     s3.s3.create_bucket(
         Bucket="plain", CreateBucketConfiguration={"LocationConstraint": "ap-northeast-1"}
     )
-    with pytest.raises(Unavailable, match="'plain' keeps no versions") as refused:
+    with pytest.raises(Unavailable, match="'plain' has versioning disabled") as refused:
         called(Bucket(s3.s3, "plain"), "put")
     assert "versioning" in str(refused.value.cure)
 

@@ -42,7 +42,7 @@ def test_a_missing_right_is_named(s3: World) -> None:
         lambda: files.read_version("mika", "a.md", "x:y"),
         lambda: files.versions("mika", "a.md"),
     ):
-        with pytest.raises(Unavailable, match="refuses"):
+        with pytest.raises(Unavailable, match="denies"):
             attempt()
 
 

@@ -127,7 +127,7 @@ def test_what_the_environment_lacks_is_named(server: Listening, missing: str) ->
 
 
 def test_what_is_no_public_key_is_named(server: Listening) -> None:
-    with pytest.raises(Invalid, match="'abc' is no public key"):
+    with pytest.raises(Invalid, match="'abc' is not a valid Ed25519 public key"):
         door_of(environment(server, OPENCRAB_DISCORD_PUBLIC_KEY="abc"), NOW.timestamp)
 
 

@@ -152,7 +152,10 @@ def test_what_can_no_longer_be_read_says_so_and_can_be_switched_off() -> None:
     schedule = new_schedule("s1", "ada", draft("0 9 * * *"), START)
     with pytest.raises(Invalid) as refused:
         schedule.replaced(zone="Mars/Olympus").moved(START)
-    assert (refused.value.field, refused.value.cure) == ("when", "use an IANA name")
+    assert (refused.value.field, refused.value.cure) == (
+        "when",
+        "use an IANA name such as Asia/Tokyo",
+    )
     off = schedule.off(WhyOff.NEVER, START)
     assert (off.enabled, off.next_at, off.slot) == (False, None, 0)
     assert off.changed(draft("0 9 * * *"), START).why_off is None

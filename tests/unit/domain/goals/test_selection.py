@@ -146,7 +146,9 @@ def test_what_came_up_in_a_conversation_and_what_rests_are_left_alone_for_a_whil
 def test_horizons_are_full_with_a_clear_error_and_leave_room_for_the_owner() -> None:
     assert open_goal_limit(Horizon.OBJECTIVE, Authority.SELF) < OBJECTIVES
     require_goal_room(Horizon.OBJECTIVE, OBJECTIVES - 1, Authority.OWNER)
-    with pytest.raises(Invalid, match="the horizon 'objective' is full") as full:
+    with pytest.raises(
+        Invalid, match="limit reached: 20 open goals with horizon 'objective'"
+    ) as full:
         require_goal_room(Horizon.OBJECTIVE, OBJECTIVES, Authority.OWNER)
     assert full.value.field == "horizon"
     with pytest.raises(Invalid, match="'aspiration' is full"):
@@ -248,7 +250,7 @@ def test_another_plan_keeps_what_is_done_and_numbers_on() -> None:
     assert [task.id for task in anew.tasks] == ["G1-T1", "G1-T6", "G1-T7"]
     assert (anew.stuck, anew.revision, old.revision, old.why) == ("", 2, 1, "暗い")
     again, _ = replan_goal(anew, steps(1), NOW)
-    with pytest.raises(Conflict, match="planned anew 2 times"):
+    with pytest.raises(Conflict, match="replanned 2 times"):
         replan_goal(again, steps(1), NOW)
     with pytest.raises(Invalid, match="itself"):
         replan_goal(stuck, steps(2, depends_on=(1, 2)), NOW)

@@ -202,7 +202,7 @@ def test_after_a_failure_nobody_waits_again_for_a_while(
     with buying(tmp_path) as at, caplog.at_level(logging.WARNING):
         at.vendor.fails = [unanswered()]
         assert at.buy() is None
-        assert "agent_id=mika | found by words alone: no vectors today" in caplog.text
+        assert "agent_id=mika, error=no vectors today" in caplog.text
         assert at.buy() is None
         assert at.vendor.received == 1
         at.house.clock.advance(PAUSE_MS / 1_000)

@@ -252,7 +252,7 @@ def test_a_message_may_wait_long_in_a_queue_and_its_nonce_is_not_used_again(
 ) -> None:
     raw, arrived = kingdom.allocation(crab, 3), house.clock.now()
     house.clock.advance(10 * 86_400)
-    with pytest.raises(Refused, match="stale"):
+    with pytest.raises(Refused, match="too old"):
         receive_world_message(house.runtime, raw)
     assert receive_world_message(house.runtime, raw, arrived_at=arrived) is Reception.TAKEN
     assert receive_world_message(house.runtime, raw, arrived_at=arrived) is Reception.AGAIN

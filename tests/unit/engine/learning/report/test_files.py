@@ -66,7 +66,7 @@ def test_a_report_that_lies_beside_somebody_elses_file_is_found_there(report: Ni
     assert report.written(EN) == found
     files.write("mika", PATH, b"a")
     files.write("mika", BESIDE, b"b")
-    with pytest.raises(Conflict, match="left"):
+    with pytest.raises(Conflict, match="are kept"):
         report.put(EN, TEXT)
 
 

@@ -1,4 +1,4 @@
-"""Days and months are made of their parts, and nothing is kept that was changed meanwhile."""
+"""Days and months are told of from their parts, and what was changed meanwhile is not kept."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -48,7 +48,7 @@ def test_every_number_of_a_soul_can_be_set(values: dict[str, float]) -> None:
 @pytest.mark.parametrize(
     ("text", "message", "cure"),
     [
-        ("openness", "'openness' must be name=value", "openness"),
+        ("openness", "'openness' is not of the form name=value", "openness"),
         ("=1", "'=1' is not of the form", "openness"),
         ("openness=", "is not of the form", "openness"),
         ("openness=very", "openness must be a number, not 'very'", "openness"),

@@ -51,7 +51,7 @@ def _receive_message(runtime: Runtime, record: Mapping[str, Any], unpack: Unpack
         else:
             log.exception("world message failed; will retry")
         return False
-    log.info("world message handled: id=%s, outcome=%s", record["messageId"], became.value)
+    log.info("world message handled: id=%s, became=%s", record["messageId"], became.value)
     return True
 
 
