@@ -53,8 +53,8 @@ def test_any_bytes_are_a_value_or_an_invalid_body(content: bytes) -> None:
         ('"かに"'.encode("euc-jp"), "not UTF-8"),
         (b'{"a": 1, "a": 1}', "same name twice"),
         (b'{"a":\n oops}', "line 2, column 2"),
-        (nested(JSON_DEPTH + 1), f"more than {JSON_DEPTH} deep"),
-        (nested(200_000), f"more than {JSON_DEPTH} deep"),
+        (nested(JSON_DEPTH + 1), f"more than {JSON_DEPTH} levels deep"),
+        (nested(200_000), f"more than {JSON_DEPTH} levels deep"),
     ],
 )
 def test_what_readers_would_disagree_about_is_refused(content: bytes, words: str) -> None:
