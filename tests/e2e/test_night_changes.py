@@ -151,7 +151,7 @@ def test_a_proposal_that_fits_the_present_no_more_is_not_followed(home: House) -
     agent = home.home.agents.get("crab").agent
     routing = home.provider.routing
     home.provider.routing = routing.replaced(selectable=("dear",))
-    refused("'cheap' may not be selected")
+    refused("'cheap' may no longer be selected")
     home.provider.routing = routing.replaced(aliases={**routing.aliases, "cheap": "fake:other"})
     refused("now means another model")
     home.provider.routing = routing

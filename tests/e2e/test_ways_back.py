@@ -99,7 +99,7 @@ def test_a_promotion_is_undone_only_where_the_skill_can_be_on_trial(home: House)
     learnt(home, "good")
     one = changes.end_experiment(home.runtime, "crab", "skill:good", "owner")
     changes.pin_learned_subject(home.runtime.home, "crab", "skill:good")
-    with pytest.raises(Conflict, match="stays active, as it is pinned") as refused:
+    with pytest.raises(Conflict, match="remains active: it is pinned") as refused:
         changes.undo_adjustment(home.runtime, "crab", one.id, "owner")
     assert "unpin" in (refused.value.cure or "")
     assert skill(home, "good").status is SkillStatus.ACTIVE
@@ -114,7 +114,7 @@ def test_a_slower_night_ends_nothing_that_its_owner_has_followed_meanwhile(home:
     first = _made(home, CHEAP, proposed=True)
     slower = _change(home, DEAR, proposed=True)
     follow_proposal(home.runtime, "crab", first.id, "owner")
-    with pytest.raises(Conflict, match="is applied by now"):
+    with pytest.raises(Conflict, match="is already applied"):
         changes.write_adjustment(home.runtime.home.facts, "crab", slower)
     assert _states(home) == ["applied"]
     newer = _made(home, DEAR, proposed=True)
