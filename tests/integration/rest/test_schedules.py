@@ -69,7 +69,7 @@ def test_a_schedule_is_run_at_once_and_the_same_key_answers_the_same_turn(
         ({"when": "@every 30s"}, "when", "write @every 5m"),
         ({"when": "0 9 * *"}, "when", "0 9 * * 1-5"),
         ({"zone": "Asia/Edo"}, "zone", ""),
-        ({"instructions": ""}, "instructions", "write text"),
+        ({"instructions": ""}, "instructions", "write something"),
         ({"name": None}, "name", "send a text"),
         ({"session_id": "elsewhere"}, "session_id", "omit"),
         ({"every": "5m"}, "every", "remove it"),
