@@ -331,5 +331,7 @@ def test_a_change_over_ours_by_hand_is_seen_and_ours_is_made_again(
 def test_who_never_gets_a_word_in_gives_up(aws: Account, clock: FakeClock) -> None:
     acts = [lambda: store(aws, OTHER="by hand"), None] * ATTEMPTS
     with pytest.raises(Unavailable, match="too many concurrent updates"):
-        secret_store_from_settings(MANAGER, clock, Crowded(aws, None, None, *acts)).put("A_KEY", PLAIN)
+        secret_store_from_settings(MANAGER, clock, Crowded(aws, None, None, *acts)).put(
+            "A_KEY", PLAIN
+        )
     assert held(aws) == {"OTHER": "by hand"}

@@ -338,7 +338,10 @@ def _stopped_mix(subject: LearnedSubject, known: AgentState, alone: Mix) -> Alte
     before, pinned = describe_mix(mix_of(known, subject.name)), is_subject_pinned(known, subject)
 
     def alter(mind: AgentState, _skill: AcquiredSkill | None) -> _MindAndSkill:
-        if (describe_mix(mix_of(mind, subject.name)), is_subject_pinned(mind, subject)) != (before, pinned):
+        if (describe_mix(mix_of(mind, subject.name)), is_subject_pinned(mind, subject)) != (
+            before,
+            pinned,
+        ):
             raise Conflict(f"the split for {subject.name!r} has changed", cure="reload it")
         return with_subject_pin(with_mix(mind, alone), subject), None
 
