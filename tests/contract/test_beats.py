@@ -87,7 +87,7 @@ def test_a_delay_that_no_queue_keeps_is_refused(home: Home, seconds: int) -> Non
 @pytest.mark.parametrize("name", ["turns", "deliveries", "compactions"])
 def test_a_queue_that_keeps_an_order_refuses_a_delay(home: Home, name: str) -> None:
     queue: Queue = getattr(home, name)
-    with pytest.raises(Invalid, match="order"):
+    with pytest.raises(Invalid, match="FIFO queue"):
         queue.send("x", group="g", deduplication="x", delay_seconds=1)
     queue.send("x", group="g", deduplication="x", delay_seconds=0)
     assert queue.receive(visibility_seconds=30, wait_seconds=0) is not None

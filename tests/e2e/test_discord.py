@@ -239,7 +239,7 @@ def test_a_task_is_paused_resumed_steered_and_cancelled_by_its_buttons(
     assert sent.messages[0].shown_to == OWNER.id
     reef.discord.press(panel, "中止")
     reef.rest()
-    assert "終了" in panel.embeds[0]["footer"]["text"]
+    assert "中止" in panel.embeds[0]["footer"]["text"]
     assert panel.buttons == []
 
 

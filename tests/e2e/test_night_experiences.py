@@ -140,7 +140,7 @@ def test_of_two_that_say_the_same_the_less_useful_goes_and_other_pairs_stay(
     assert gone == {first}
     assert night(home) == ()
     assert "an experience: recalled → no longer recalled (applied)" in told(home, "2026-01-06")
-    assert "経験: 思い出す → 思い出さない(実施)" in told(home, "2026-01-06.ja")
+    assert "経験: 思い出す → 思い出さない(実施済み)" in told(home, "2026-01-06.ja")
 
 
 def test_a_strangers_words_never_displace_the_agents_own(home: House) -> None:

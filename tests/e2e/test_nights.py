@@ -159,7 +159,7 @@ def test_what_was_changed_is_undone_unless_something_changed_it_since(home: Hous
     assert review_agent_now(home.runtime, "crab", "daily").adjustments == ()
     stopped = learned.end_experiment(home.runtime, "crab", "skill:good", "owner")
     assert (stopped.reason, skill(home, "good").status) == ("stopped", "active")
-    with pytest.raises(Conflict, match="not applied any more"):
+    with pytest.raises(Conflict, match="no longer applied"):
         learned.roll_back_mix(home.runtime, "crab", good, "night")
     with pytest.raises(NotFound):
         learned.undo_adjustment(home.runtime, "crab", "nothing", "owner")

@@ -75,7 +75,7 @@ def test_the_prompt_is_the_report_alone_and_it_is_fenced(home: House) -> None:
         ("I was twenty percent better.", "a number that is not in the report"),
         ("See [this](https://evil.example/12).", "not plain sentences"),
         ("All is well. <!-- OpenCrab: learning report -->", "not plain sentences"),
-        ("  ", "empty model response"),
+        ("  ", "the model wrote nothing"),
     ],
 )
 def test_what_does_not_fit_the_report_is_dropped_and_the_report_says_so(

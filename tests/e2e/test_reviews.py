@@ -81,7 +81,7 @@ def test_enough_sessions_in_a_day_lead_to_one_review_and_a_decision_on_that_day(
     assert _changes(home) == [made]
     change = "skill `harbours`: on trial → active (applied). Reason: it helps; +100 points"
     assert change in told(home, "2026-01-05")
-    assert "スキル `harbours`: 試用中 → 有効(実施)" in told(home, "2026-01-05.ja")
+    assert "スキル `harbours`: 試用中 → 有効(実施済み)" in told(home, "2026-01-05.ja")
 
 
 def test_what_counts_is_the_first_call_of_an_agent_in_a_session(build: Build) -> None:

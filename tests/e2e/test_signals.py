@@ -213,7 +213,7 @@ def test_where_the_owner_ended_the_trial_of_memories_no_search_hides_any_and_not
             report,
             "memories in searches: withheld in 50 % of turns → withheld in 0 % of turns (applied)",
         ),
-        (japanese, "検索で見せる記憶: 50 % のターンで隠す → 0 % のターンで隠す(実施)"),
+        (japanese, "検索で見せる記憶: 50 % のターンで隠す → 0 % のターンで隠す(実施済み)"),
     ):
         assert words in house.home.files.read("crab", path)[1].decode()
 

@@ -93,7 +93,7 @@ def test_a_goal_is_paused_for_a_day_and_goes_on_with_the_same_turn(house: House)
     house.later(90_000)
     assert house.bell.rings == []
     summary = house.home.journal.lines(waiting.session_id, newest_first=True, limit=1)[0].text
-    assert "[G1-T1] 中断しました" in summary
+    assert "[G1-T1] 一時停止しました" in summary
     assert instructions.resume_goal(house.runtime, "crab", "G1").turn_id == waiting.turn_id
     house.work()
     assert told(house) == ["[G1-T1] DONE 1番目のメモを書く"]

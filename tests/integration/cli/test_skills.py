@@ -15,7 +15,7 @@ def test_a_skill_is_added_listed_and_retired(house: House) -> None:
     assert known[name] == "candidate"
     assert known["workspace-management"] == "active"
     assert house.run("skills", "retire", "さくら", name, LANG="ja_JP.UTF-8").out == (
-        f"{name}: 使用停止です\n"
+        f"{name}: 使用停止\n"
     )
     refused = house.run("skills", "retire", "さくら", "autonomous")
     assert (refused.code, refused.out) == (1, "")

@@ -29,4 +29,4 @@ def test_a_person_watches_pauses_and_gives_up(slow: House) -> None:
         person.see("opencrab task resume Ada")
         assert person.leave() == 1
     said = slow.run("--language", "ja", "task", "discard", "Ada")
-    assert "G1 slow: 中止です" in said.out
+    assert "G1 slow: 中止" in said.out

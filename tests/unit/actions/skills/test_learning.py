@@ -186,7 +186,7 @@ def test_no_skill_has_the_name_of_an_action_or_a_standard_skill(mika: Pupil, nam
     result = mika.do("create_my_skill", **{**WRITE, "name": name})
     assert not result.success
     assert result.error is not None
-    assert "use another name" in result.error
+    assert "choose another name" in result.error
 
 
 def test_the_actions_of_a_skill_exist_and_are_named_in_it(mika: Pupil) -> None:

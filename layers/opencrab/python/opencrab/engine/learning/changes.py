@@ -163,9 +163,8 @@ def unpin_learned_subject(runtime: Runtime, agent_id: str, subject: str) -> Agen
     A stop that left the pin takes none away any more; one of memories is over.
     """
     named = LearnedSubject.of(subject)
-    over = partial(
-        release_experiment_stops, runtime.home.facts, agent_id, named, runtime.clock.now()
-    )
+    facts, now = runtime.home.facts, runtime.clock.now()
+    over = partial(release_experiment_stops, facts, agent_id, named, now)
     return _change_mind(runtime.home, agent_id, lambda mind: without_subject_pin(mind, named), over)
 
 
@@ -313,13 +312,11 @@ def _back(runtime: Runtime, agent_id: str, found: Adjustment) -> Alter:
         if subject == MEMORIES:
             if not is_subject_pinned(mind, subject):
                 raise _changed_since(
-                    runtime.home.facts, agent_id, found, "the memory experiment was restarted"
+                    runtime.home.facts, agent_id, found, "memories are on trial again"
                 )
             return without_subject_pin(mind, subject), None
         if skill is None or skill.status.value != found.after.get("status"):
-            raise _changed_since(
-                runtime.home.facts, agent_id, found, "the skill's status was changed since"
-            )
+            raise _changed_since(runtime.home.facts, agent_id, found, "the skill has changed")
         return mind, skill_before(skill, found, mind, trials, now)
 
     return alter
@@ -338,10 +335,8 @@ def _stopped_mix(subject: LearnedSubject, known: AgentState, alone: Mix) -> Alte
     before, pinned = describe_mix(mix_of(known, subject.name)), is_subject_pinned(known, subject)
 
     def alter(mind: AgentState, _skill: AcquiredSkill | None) -> _MindAndSkill:
-        if (describe_mix(mix_of(mind, subject.name)), is_subject_pinned(mind, subject)) != (
-            before,
-            pinned,
-        ):
+        now = describe_mix(mix_of(mind, subject.name)), is_subject_pinned(mind, subject)
+        if now != (before, pinned):
             raise Conflict(f"the split for {subject.name!r} has changed", cure="reload it")
         return with_subject_pin(with_mix(mind, alone), subject), None
 
