@@ -22,7 +22,7 @@ class ToldPast(SearchRowReader):
     def __init__(self, batches: list[Batch]) -> None:
         self._batches = batches
 
-    def new_events(self, agent_id: str, seen: IndexProgress, *session_ids: str) -> Iterator[Batch]:
+    def new_batches(self, agent_id: str, seen: IndexProgress, *session_ids: str) -> Iterator[Batch]:
         return iter(self._batches if seen.at is None else ())
 
     def marks(self, agent_id: str) -> Iterator[tuple[str, ErasureMark]]:

@@ -110,7 +110,7 @@ def test_a_provider_that_is_switched_off_is_not_well(house: House, name: str) ->
     house.call("PUT", f"/llm/providers/{name}", {"enabled": False})
     found = house.got(f"/llm/providers/{name}/health")
     assert (found["ok"], found["models"]) == (False, None)
-    assert "switched off" in found["problem"]
+    assert "disabled" in found["problem"]
     assert "opencrab providers" in found["cure"]
 
 
