@@ -2,7 +2,7 @@
 
 from string import Formatter
 
-from opencrab.bootstrap.local import command
+from opencrab.bootstrap.local import command, models
 from opencrab.ports.texts import Texts
 from tests.cases import for_each
 
@@ -21,3 +21,8 @@ def test_a_line_has_the_same_facts_in_both_languages(key: str) -> None:
 def test_a_language_without_a_start_screen_reads_it_in_english() -> None:
     assert command._screen_text("ready", "ja") == "準備ができました"
     assert command._screen_text("ready", "fr") == "ready"
+
+
+def test_what_is_said_without_a_model_exists_in_japanese() -> None:
+    notes = Texts(command.__file__, "notes")
+    assert [note for note in models._NO_MODEL if not notes.get(note, {}).get("ja")] == []
