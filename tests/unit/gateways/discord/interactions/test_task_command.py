@@ -157,7 +157,11 @@ def test_who_gave_an_instruction_may_change_it(desk: Stage) -> None:
 @pytest.mark.parametrize(
     ("locale", "says"),
     [
-        ("ja", "⚠️ あなたは crab にタスクを頼めなくなりました。\nできるのは取り消しだけです。"),
+        (
+            "ja",
+            "⚠️ あなたは crab にタスクを頼めなくなりました。\n"
+            "このタスクに対してできるのは「中止」だけです。",
+        ),
         ("en-US", "⚠️ You may no longer give crab tasks.\nYou can still cancel this one."),
     ],
 )
