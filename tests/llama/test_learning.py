@@ -1,5 +1,6 @@
 """A week against a real llama.cpp server: what its ledger tells, its report, and another model."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -179,10 +180,15 @@ def test_the_weekly_report_tells_what_the_ledger_says(week: Week, sunday: Looked
         assert f"`{name}`: {len(rows)} calls, 0 failed" in english
         assert f"`{name}`: 呼び出し {len(rows)} 回(失敗 0 回)" in japanese
     assert f"{spent / 1_000_000:.4f} USD" in english
+    # Whether a turn has a second call is this model's chance: the ledger says how many have.
+    turns = defaultdict[str, set[str]](set)
+    for row in (*smart, *fast):
+        turns[f"{row.purpose}/{row.task_type}/{row.provider}:{row.model}"].add(row.turn_id)
+    assert len(turns[f"conversation/conversation/{SMART}"]) == DAYS * TURNS
     for key, told in load_learning_data(week.runtime.home.facts, "crab").evidence.models.items():
         quality = estimate_mean(told.quality)
         assert quality is not None
-        assert quality.n == (1 if key.endswith(FAST) else DAYS * TURNS)
+        assert quality.n == len(turns[key])
         subject, _, name = key.rpartition("/")
         assert f"- {subject}, `{name}`: {quality.mean:.0%}".replace("%", " % (") in english
 
